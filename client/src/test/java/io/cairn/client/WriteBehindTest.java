@@ -12,6 +12,7 @@ import io.cairn.client.fake.Fault;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.seed.TestSeed;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 /** Writes to delegated files, which are answered before they are durable. */
 class WriteBehindTest extends ClientFixture {
-    private static final int CHUNK = 1 << 16;
+    private static final int CHUNK = 1 << 20;
 
     private FakeDelegations delegations;
 
@@ -112,6 +113,24 @@ class WriteBehindTest extends ClientFixture {
         get(behind(file, 5, "fgh"));
         get(file.fsync());
         assertThat(read(file, 0, 10)).isEqualTo("abcdefgh");
+    }
+
+    /** Its space is promised first: the MDS may refuse it. */
+    @Test
+    void aWriteThatNeedsAHigherCeilingWaits() {
+        CairnClient client = delegating();
+        OpenFile file = create(client, "f");
+        FakeMds mds = cluster.mds(0);
+        mds.faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        CompletableFuture<Void> far = behind(file, CHUNK, "abc");
+        await().until(() -> mds.held() == 1);
+        assertThat(far.isDone()).isFalse();
+        mds.faults(m -> Fault.NONE);
+        mds.letGo();
+        get(far);
+        writes(Fault.HOLD);
+        get(behind(file, CHUNK + 3, "def"));
+        letGo();
     }
 
     @Test
@@ -246,14 +265,14 @@ class WriteBehindTest extends ClientFixture {
         CairnClient reader = connect();
         for (int round = 0; round < 10; round++) {
             OpenFile file = create(client, "f" + round);
-            byte[] expected = new byte[6 * CHUNK];
+            byte[] expected = new byte[CHUNK];
             int end = 0;
             for (int step = 0; step < 30; step++) {
                 if (random.nextInt(3) == 0) {
                     letGo(random);
                 }
                 writes(Fault.HOLD);
-                int length = 1 + random.nextInt(CHUNK / 8);
+                int length = 1 + random.nextInt(CHUNK / 32);
                 int from = random.nextInt(4) == 0 && end > 0 ? random.nextInt(end) : end;
                 byte[] data = new byte[length];
                 Arrays.fill(data, (byte) (1 + random.nextInt(250)));

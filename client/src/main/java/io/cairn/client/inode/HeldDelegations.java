@@ -92,7 +92,7 @@ public final class HeldDelegations {
     /** Must not block. */
     public void recalled(DelegationRecall recall) {
         long round = meta.delegationRound();
-        List<CompletableFuture<Void>> told = new ArrayList<>();
+        List<Long> known = new ArrayList<>();
         for (long inode : recall.getInodesList()) {
             InodeState state;
             synchronized (this) {
@@ -101,14 +101,18 @@ public final class HeldDelegations {
                     early.putLast(inode, lastTicket);
                 }
             }
-            if (state != null) {
-                told.add(tell(state));
+            CompletableFuture<Void> told = state == null ? Async.done() : tell(state);
+            if (told.isDone()) {
+                known.add(inode);
+            } else { // one whose data servers do not answer keeps no other
+                var _ =
+                        told.whenComplete(
+                                (v, thrown) -> meta.returnDelegations(round, List.of(inode)));
             }
         }
-        var _ =
-                Async.all(told)
-                        .whenComplete((v, thrown) ->
-                                meta.returnDelegations(round, recall.getInodesList()));
+        if (!known.isEmpty()) {
+            meta.returnDelegations(round, known);
+        }
     }
 
     /**

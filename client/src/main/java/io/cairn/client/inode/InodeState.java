@@ -283,13 +283,13 @@ public final class InodeState implements DataTarget {
 
     /**
      * A write is to be answered before it is durable; null where the file is not delegated, and
-     * others might miss it. Under the monitor.
+     * others might miss it, or where the MDS has yet to allow data so far. Under the monitor.
      *
      * @param end of its bytes
      */
     OwnWrites.@Nullable Promise promise(long end, long nowNanos, boolean killPrivileges) {
         boolean kills = killPrivileges && Mode.hasPrivileges(merged().getMode());
-        return isDelegated() && !kills
+        return isDelegated() && !kills && end <= view().ceiling()
                 ? own.promise(end, known().getSize(), nowNanos, killPrivileges)
                 : null;
     }

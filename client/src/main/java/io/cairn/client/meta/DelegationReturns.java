@@ -6,6 +6,7 @@ import io.cairn.common.proto.ReturnDelegationsRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -35,6 +36,9 @@ final class DelegationReturns {
 
     /** Messages without an answer. */
     private int inFlight;
+
+    /** To be returned with the next message. */
+    private final List<Long> behind = new ArrayList<>();
 
     DelegationReturns(MdsSession session, SessionCalls calls) {
         this.session = session;
@@ -80,6 +84,7 @@ final class DelegationReturns {
         round++;
         told = false;
         inFlight = 0;
+        behind.clear();
     }
 
     /** Whether something was sent that has no answer. Under the lock. */
@@ -99,8 +104,19 @@ final class DelegationReturns {
     void give(long in, List<Long> inodes) {
         synchronized (calls.lock) {
             if (in == round && told) {
-                send(ReturnDelegationsRequest.newBuilder().addAllInodes(inodes));
+                behind.addAll(inodes);
+                sendBehind();
             }
+        }
+    }
+
+    /** One message at a time: what is returned meanwhile goes into the next. Under the lock. */
+    private void sendBehind() {
+        if (inFlight == 0 && !behind.isEmpty()) {
+            ReturnDelegationsRequest.Builder request =
+                    ReturnDelegationsRequest.newBuilder().addAllInodes(behind);
+            behind.clear();
+            send(request);
         }
     }
 
@@ -130,6 +146,9 @@ final class DelegationReturns {
                 return;
             }
             inFlight--;
+            if (status.ok()) {
+                sendBehind();
+            }
         }
         if (status.ok()) {
             session.healthy();

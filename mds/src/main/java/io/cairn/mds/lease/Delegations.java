@@ -266,6 +266,13 @@ public final class Delegations implements StateListener {
         any = !delegations.isEmpty() || !awaited.isEmpty();
     }
 
+    /** Whether the file is delegated to the session, or was by an earlier leader, perhaps. */
+    public synchronized boolean mayBeOf(long session, long inode) {
+        @Nullable Delegation delegation = delegations.get(inode);
+        return awaited.containsKey(session)
+                || (delegation != null && delegation.session == session);
+    }
+
     // ---- delegating ---------------------------------------------------------
 
     /**

@@ -245,7 +245,7 @@ public final class Mutations {
             if (m.getRefusedErrno() != 0) {
                 continue;
             }
-            if (full && !InodeIds.freesSpace(m)) {
+            if (full && !InodeIds.freesSpace(m) && !isPromised(m, batch.getSession())) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOSPC.number()));
             } else if (isOfGoneInode(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
@@ -267,6 +267,11 @@ public final class Mutations {
             }
         }
         return out.build();
+    }
+
+    /** A program may have been told that it was done: then it is not refused for want of space. */
+    private boolean isPromised(Mutation m, long session) {
+        return m.hasSetAttr() && delegations.mayBeOf(session, m.getSetAttr().getInode());
     }
 
     /** A file about to be freed is gone for clients. */

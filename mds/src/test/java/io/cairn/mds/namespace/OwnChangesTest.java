@@ -15,6 +15,7 @@ import io.cairn.common.proto.Mutation.OpCase;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.EvictSessionEntry;
@@ -22,6 +23,7 @@ import io.cairn.mds.proto.ReleaseSessionEntry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -124,11 +126,31 @@ final class OwnChangesTest {
             Attr attr = done(session, each);
             assertThat(attr.hasChangedFrom()).as("%s", each.getOpCase()).isTrue();
         }
+        Set<OpCase> ofNoInode = Set.of(OpCase.ACQUIRE_IDS, OpCase.RETURN_IDS, OpCase.OP_NOT_SET);
         assertThat(all.stream().map(Mutation.Builder::getOpCase))
                 .containsOnly(
                         Stream.of(OpCase.values())
-                                .filter(o -> o != OpCase.OP_NOT_SET)
+                                .filter(o -> !ofNoInode.contains(o))
                                 .toArray(OpCase[]::new));
+    }
+
+    @Test
+    void aSizeThatComesAfterItsTimesKeepsThem() {
+        long f = created();
+        Attr set =
+                done(
+                        session,
+                        Ops.setAttr(
+                                SetAttrOp.newBuilder()
+                                        .setInode(f)
+                                        .setMtime(Timespec.newBuilder().setSeconds(5))));
+        Mutation.Builder grow = Ops.grow(f, 100);
+        grow.getGrowBuilder().setKeepsTimes(true);
+        Attr grown = done(session, grow);
+        assertThat(grown.getSize()).isEqualTo(100);
+        assertThat(grown.getMtime()).isEqualTo(set.getMtime());
+        assertThat(grown.getCtime()).isEqualTo(set.getCtime());
+        assertThat(steps(grown)).isOne();
     }
 
     @Test

@@ -484,6 +484,7 @@ final class DelegatedFilesTest {
             group.stop(1);
             group.start(1);
             group.awaitServing();
+            assertThat(other.renew().status().ok()).isTrue(); // it is connected again
             CompletableFuture<Answer<GetAttrReply>> asked = look(other, inode);
             assertThat(other.renew().status().ok()).isTrue();
             assertThat(asked.isDone()).isFalse();

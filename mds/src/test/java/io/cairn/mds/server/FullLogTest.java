@@ -60,11 +60,14 @@ final class FullLogTest {
         try (SmallDisk disk = new SmallDisk(directory.resolve("mds-1"), 96);
                 TestGroup group = TestGroup.ofOneProcess(directory, settings)) {
             MdsProcess process = group.launch(1);
-            TestSession session = new TestSession(group);
+            TestSession session = new TestSession(group, false, true);
+            assertThat(session.announce(1).status().ok()).isTrue();
             long file =
                     TestSession.inode(session.mutate(TestSession.create("file", false))).getInode();
             TestSession.inode(session.mutate(TestSession.create("gone", false)));
             TestSession.inode(session.mutate(TestSession.mkdir("kept")));
+            MutationResult own = session.mutate(TestSession.create("own", true));
+            assertThat(own.getDelegation()).isEqualTo(1);
 
             disk.leaveFree(28 * MIB);
             awaitErrno(session, Errno.ENOSPC);
@@ -72,6 +75,11 @@ final class FullLogTest {
                     .isEqualTo(Errno.ENOSPC);
             assertThat(errno(session.mutate(TestSession.raiseCeiling(file, 1L << 30))))
                     .isEqualTo(Errno.ENOSPC);
+            assertThat(errno(session.mutate(TestSession.chmod(file, 0600))))
+                    .isEqualTo(Errno.ENOSPC);
+            assertThat(errno(session.mutate(TestSession.chmod(own.getAttr().getInode(), 0600))))
+                    .as("its program was told that it is done")
+                    .isEqualTo(Errno.OK);
             assertThat(errno(session.mutate(TestSession.unlink("gone")))).isEqualTo(Errno.OK);
             assertThat(errno(session.mutate(TestSession.open(file)))).isEqualTo(Errno.OK);
             assertThat(errno(session.mutate(TestSession.truncate(file, 0)))).isEqualTo(Errno.OK);
