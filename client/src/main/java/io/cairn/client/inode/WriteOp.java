@@ -131,12 +131,12 @@ final class WriteOp {
     }
 
     private void begin() {
-        boolean over;
+        boolean gone;
         synchronized (this) {
-            over = future.isDone(); // given up, or late, while it waited
-            begun = !over;
+            gone = future.isDone(); // given up, or late, while it waited
+            begun = !gone;
         }
-        if (over) {
+        if (gone) {
             data.release();
             finished();
             return;
