@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -85,7 +86,12 @@ class ErrorsTest {
             cluster.tryUp().saysOneLine(BUSY, "already running");
 
             String port = cluster.status().path("mds").get(0).path("address").asString();
-            Files.writeString(cluster.mnt().resolve("f"), "kept");
+            Files.writeString(
+                    cluster.mnt().resolve("f"),
+                    "kept",
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.SYNC); // or it would be lost with the mount
             cluster.kill9(); // leaves a dead mount, which the next up cleans
             String number = port.substring(port.indexOf(':') + 1);
             try (var _ = new ServerSocket(Integer.parseInt(number))) {
