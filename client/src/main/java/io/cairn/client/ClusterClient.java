@@ -65,6 +65,9 @@ import org.slf4j.LoggerFactory;
 final class ClusterClient implements CairnClient {
     private static final Logger LOG = LoggerFactory.getLogger(ClusterClient.class);
 
+    /** Linux's flag of renameat2. */
+    private static final int RENAME_EXCHANGE = 2;
+
     /** What names of extended attributes that Cairn gives a meaning begin with. */
     private static final ByteString OURS = ByteString.copyFromUtf8("cairn.");
 
@@ -372,17 +375,26 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .build();
         InodeState linked = table.find(inode);
-        if (linked != null) {
-            table.namesChanged(linked);
+        if (linked == null) {
+            return made(Op.LINK, NewMutation.stamped().setLink(link));
         }
-        return made(Op.LINK, NewMutation.stamped().setLink(link));
+        // Under its new name it may take the place of another file.
+        table.namesChanged(linked);
+        return Async.then(
+                runtime.delegations().settle(linked),
+                nothing -> made(Op.LINK, NewMutation.stamped().setLink(link)));
     }
 
     @Override
     public CompletableFuture<Void> unlink(long parent, byte[] name) {
         UnlinkOp unlink =
                 UnlinkOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
-        return changed(Op.UNLINK, NewMutation.stamped().setUnlink(unlink));
+        return Async.map(
+                changed(Op.UNLINK, NewMutation.stamped().setUnlink(unlink)),
+                nothing -> {
+                    table.unlinked(new InodeTable.Name(parent, unlink.getName()));
+                    return nothing;
+                });
     }
 
     @Override
@@ -405,10 +417,16 @@ final class ClusterClient implements CairnClient {
                         .build();
         InodeTable.Name from = new InodeTable.Name(parent, rename.getName());
         InodeTable.Name to = new InodeTable.Name(newParent, rename.getNewName());
-        InodeState source = table.find(from);
+        boolean exchange = (flags & RENAME_EXCHANGE) != 0;
         CompletableFuture<Void> settled =
-                source == null ? Async.done() : runtime.delegations().settle(source);
+                Async.all(List.of(settled(from), exchange ? settled(to) : Async.done()));
         return timed(Op.RENAME, Async.then(settled, nothing -> renamed(rename, from, to)));
+    }
+
+    /** Of an exchange both take the place of another. */
+    private CompletableFuture<Void> settled(InodeTable.Name name) {
+        InodeState state = table.find(name);
+        return state == null ? Async.done() : runtime.delegations().settle(state);
     }
 
     private CompletableFuture<Attr> renamed(

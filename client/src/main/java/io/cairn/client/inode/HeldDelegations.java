@@ -116,15 +116,16 @@ public final class HeldDelegations {
     }
 
     /**
-     * What programs have written to the file is durable, and what it made of its size is queued,
+     * What programs have written to the file is durable, and what it made of its size is committed,
      * when this completes; fails with what was lost. Before the file takes the place of another
-     * one, which would be lost for nothing.
+     * one, which would be lost for nothing: so it is not enough that the size is on its way, in a
+     * session that may end.
      */
     public CompletableFuture<Void> settle(InodeState state) {
-        Telling telling = new Telling(state, false);
+        Telling telling = new Telling(state, true);
         state.order().submit(telling);
         return telling.told.thenCompose(v -> {
-            FsException lost = state.refusal(0);
+            FsException lost = state.lostSinceSettled();
             return lost == null ? Async.done() : CompletableFuture.failedFuture(lost);
         });
     }
@@ -182,7 +183,9 @@ public final class HeldDelegations {
         protected void start() {
             CompletableFuture<Void> all;
             synchronized (state) {
-                var _ = publisher.publish(state);
+                if (state.hasView()) { // else nothing was done to it
+                    var _ = publisher.publishAwaited(state);
+                }
                 all = answered ? publisher.confirmed(state) : Async.done();
             }
             // What was not done, and will not be, there is no more to tell of.

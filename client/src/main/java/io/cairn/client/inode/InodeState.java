@@ -65,6 +65,9 @@ public final class InodeState implements DataTarget {
     /** Under which this client has made it, if so, or has renamed it to since. */
     InodeTable.@Nullable Name name;
 
+    /** Of which a rename was told. */
+    private int lossesSettled;
+
     /** When the last handle went, while the file stays open all the same; 0: it does not. */
     long closedNanos;
 
@@ -300,9 +303,9 @@ public final class InodeState implements DataTarget {
     }
 
     /** It failed, and its caller was told that it was done. */
-    synchronized void broken(OwnWrites.Promise promise, FsException why) {
-        own.broken(promise);
+    synchronized boolean broken(OwnWrites.Promise promise, FsException why) {
         tenure.lose(why);
+        return own.brokenOff(promise);
     }
 
     /**
@@ -322,10 +325,12 @@ public final class InodeState implements DataTarget {
      * until the mutation is queued.
      *
      * @param leftovers whether to tell of bytes beyond the size: only while no change is in flight
+     * @param awaited as of {@link OwnWrites#take}
      */
-    @Nullable GrowOp takeGrow(boolean killPrivileges, boolean leftovers) {
+    @Nullable GrowOp takeGrow(boolean killPrivileges, boolean leftovers, boolean awaited) {
         Attr known = known();
-        return own.take(known.getTruncateSequence(), known.getSize(), killPrivileges, leftovers);
+        return own.take(
+                known.getTruncateSequence(), known.getSize(), killPrivileges, leftovers, awaited);
     }
 
     /** A write up to there does not count; true if it may have left bytes beyond the size. */
@@ -429,6 +434,13 @@ public final class InodeState implements DataTarget {
     /** Why a handle can change nothing, or null; see {@link Tenure#refusal}. */
     synchronized @Nullable FsException refusal(int lossesKnown) {
         return tenure.refusal(lossesKnown);
+    }
+
+    /** What was lost since this was last asked, or null. */
+    synchronized @Nullable FsException lostSinceSettled() {
+        FsException lost = tenure.refusal(lossesSettled);
+        lossesSettled = tenure.losses();
+        return lost;
     }
 
     /** Why nothing can be done with it any more, or null. */

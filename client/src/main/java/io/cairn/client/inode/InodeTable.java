@@ -145,6 +145,11 @@ public final class InodeTable {
         }
     }
 
+    /** This client has removed the name. */
+    public void unlinked(Name name) {
+        names.remove(name);
+    }
+
     /** What this client knows of the file's names may not be all. */
     public void namesChanged(InodeState state) {
         synchronized (state) {
@@ -256,7 +261,9 @@ public final class InodeTable {
             CompletableFuture<Void> released = Async.done();
             boolean wait = always;
             synchronized (state) {
-                if (state.handles == 0 && !always && lingers(state)) {
+                // Behind a write that was answered stands another one of these.
+                boolean stays = state.own.promises() || lingers(state);
+                if (state.handles == 0 && !always && stays) {
                     Async.finish(done);
                     return;
                 }

@@ -179,8 +179,13 @@ final class OwnWrites {
         return relist();
     }
 
-    /** It will not be. */
-    void broken(Promise promise) {
+    /** It will not be; true when the state must be listed for publication. */
+    boolean brokenOff(Promise promise) {
+        broken(promise);
+        return relist();
+    }
+
+    private void broken(Promise promise) {
         extending.remove(promise);
         promises--;
         if (extending.isEmpty()) {
@@ -286,11 +291,17 @@ final class OwnWrites {
      *
      * @param known the size that the MDS knows
      * @param leftovers whether to tell of bytes left beyond the size
+     * @param awaited whether somebody waits until what is durable by now is published, whatever is
+     *     on its way besides
      */
     @Nullable GrowOp take(
-            long truncateSequence, long known, boolean killPrivileges, boolean leftovers) {
+            long truncateSequence,
+            long known,
+            boolean killPrivileges,
+            boolean leftovers,
+            boolean awaited) {
         boolean tellsOfThem = left && leftovers;
-        long size = ready(known);
+        long size = awaited ? unsentSize : ready(known);
         boolean kill = unsentKill || killPrivileges;
         boolean timed = unsentMtimeNanos != NONE;
         if (size == NONE && !timed && !kill && !tellsOfThem) {

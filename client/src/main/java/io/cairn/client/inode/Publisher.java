@@ -89,8 +89,22 @@ public final class Publisher {
 
     private CompletableFuture<Void> publish(
             InodeState state, boolean killPrivileges, boolean leftovers, boolean lazily) {
+        return publish(state, killPrivileges, leftovers, lazily, false);
+    }
+
+    /** As {@link #publish(InodeState)}, for one who waits for what is durable by now. */
+    CompletableFuture<Void> publishAwaited(InodeState state) {
+        return publish(state, false, false, false, true);
+    }
+
+    private CompletableFuture<Void> publish(
+            InodeState state,
+            boolean killPrivileges,
+            boolean leftovers,
+            boolean lazily,
+            boolean awaited) {
         synchronized (state) {
-            GrowOp grow = state.takeGrow(killPrivileges, leftovers);
+            GrowOp grow = state.takeGrow(killPrivileges, leftovers, awaited);
             if (grow == null) {
                 return state.lastGrow;
             }
@@ -188,7 +202,7 @@ public final class Publisher {
      */
     CompletableFuture<Void> release(InodeState state, int opens, boolean lazily) {
         ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(state.inode()).setOpens(opens);
-        GrowOp grow = state.takeGrow(false, tellsLeftovers);
+        GrowOp grow = state.takeGrow(false, tellsLeftovers, true);
         if (grow != null) {
             release.setGrow(grow);
         }
@@ -205,7 +219,7 @@ public final class Publisher {
     /** Gives the right to append back, with what is unsent. Under the state's monitor. */
     CompletableFuture<Void> returnAppend(InodeState state) {
         ReturnAppendOp.Builder giveBack = ReturnAppendOp.newBuilder().setInode(state.inode());
-        GrowOp grow = state.takeGrow(false, false);
+        GrowOp grow = state.takeGrow(false, false, true);
         if (grow != null) {
             giveBack.setGrow(grow);
         }

@@ -20,7 +20,7 @@ final class SyncOp extends PublishingOp {
     CompletableFuture<Void> publish() {
         boolean needed = withTimes ? state.unconfirmed() : state.sizeUnconfirmed();
         if (needed) {
-            var _ = services.publisher().publish(state);
+            var _ = services.publisher().publishAwaited(state);
         }
         synchronized (state) {
             return needed || state.delegation.isUntold()

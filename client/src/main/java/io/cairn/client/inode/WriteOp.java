@@ -275,15 +275,20 @@ final class WriteOp {
     /** It is over; where it was answered and nothing became of it, that is the file's to report. */
     private void ended() {
         FsException problem;
+        boolean list;
         synchronized (state) {
             if (over || promise == null) {
                 over = true;
                 return;
             }
             problem = failure == null ? late("an earlier operation") : failure;
-            state.broken(promise, problem);
+            list = state.broken(promise, problem);
             kept();
         }
+        if (list) {
+            services.publisher().list(state);
+        }
+        services.contents().written(state.inode(), false, false); // the kernel has pages of it
         LOG.warn(
                 "Write of {} bytes at {} of inode {} was lost: {}",
                 length,

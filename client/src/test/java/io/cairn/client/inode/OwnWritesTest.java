@@ -82,7 +82,7 @@ final class OwnWritesTest {
         Promise kept = promise(10);
         Promise broken = promise(20);
         own.landed(kept, 10);
-        own.broken(broken);
+        assertThat(own.brokenOff(broken)).isFalse(); // it is listed
         assertThat(own.size()).isEqualTo(10);
         assertThat(taken(0).getSize()).isEqualTo(10);
     }
@@ -96,6 +96,20 @@ final class OwnWritesTest {
         assertThat(taken(0).getSize()).isZero();
         own.landed(old, 100);
         assertThat(taken(0).getSize()).isEqualTo(100);
+    }
+
+    /** Who waits for what is durable is not held up by what comes after it. */
+    @Test
+    void whatSomebodyWaitsForIsPublishedInFull() {
+        own.landed(promise(10), 10);
+        own.sizeSet();
+        Promise before = promise(20);
+        own.sizeSet();
+        own.landed(promise(30), 30);
+        assertThat(taken(0).getSize()).isZero();
+        GrowOp awaited = own.take(0, 0, false, false, true);
+        assertThat(awaited == null ? 0 : awaited.getSize()).isEqualTo(30);
+        own.landed(before, 20);
     }
 
     /** Whatever lands in whatever order: a published size has all bytes written below it. */
@@ -129,7 +143,7 @@ final class OwnWritesTest {
                     }
                 }
                 default -> {
-                    @Nullable GrowOp grow = writes.take(0, known, false, false);
+                    @Nullable GrowOp grow = writes.take(0, known, false, false, false);
                     if (grow != null) {
                         long durable = ends.isEmpty() ? end : ends.getFirst() - 1;
                         assertThat(grow.getSize()).isLessThanOrEqualTo(durable);
@@ -143,7 +157,7 @@ final class OwnWritesTest {
         while (!open.isEmpty()) {
             writes.landed(open.removeFirst(), ends.removeFirst());
         }
-        @Nullable GrowOp last = writes.take(0, known, false, false);
+        @Nullable GrowOp last = writes.take(0, known, false, false, false);
         assertThat(Math.max(known, last == null ? 0 : last.getSize())).isEqualTo(end);
     }
 
@@ -152,7 +166,7 @@ final class OwnWritesTest {
     }
 
     private @Nullable GrowOp take(long known) {
-        return own.take(0, known, false, false);
+        return own.take(0, known, false, false, false);
     }
 
     private GrowOp taken(long known) {
