@@ -122,7 +122,7 @@ public final class HeldDelegations {
      * session that may end.
      */
     public CompletableFuture<Void> settle(InodeState state) {
-        Telling telling = new Telling(state, true);
+        Telling telling = new Telling(state);
         state.order().submit(telling);
         return telling.told.thenCompose(v -> {
             FsException lost = state.lostSinceSettled();
@@ -147,7 +147,7 @@ public final class HeldDelegations {
 
     /** Sends what is untold of the file, behind its writes; completes when it is answered. */
     private CompletableFuture<Void> tell(InodeState state) {
-        Telling telling = new Telling(state, true);
+        Telling telling = new Telling(state);
         boolean closed;
         synchronized (state) {
             boolean was = state.delegation.end();
@@ -167,16 +167,11 @@ public final class HeldDelegations {
     /** Behind all changes of the file before it. */
     private final class Telling extends RangeOrder.Entry {
         private final InodeState state;
-        private final boolean answered;
         private final CompletableFuture<Void> told = new CompletableFuture<>();
 
-        /**
-         * @param answered whether to wait for the answer
-         */
-        Telling(InodeState state, boolean answered) {
+        Telling(InodeState state) {
             super(0, Long.MAX_VALUE, false);
             this.state = state;
-            this.answered = answered;
         }
 
         @Override
@@ -186,7 +181,7 @@ public final class HeldDelegations {
                 if (state.hasView()) { // else nothing was done to it
                     var _ = publisher.publishAwaited(state);
                 }
-                all = answered ? publisher.confirmed(state) : Async.done();
+                all = publisher.confirmed(state);
             }
             // What was not done, and will not be, there is no more to tell of.
             var _ = all.whenComplete((v, thrown) -> Async.finish(told));

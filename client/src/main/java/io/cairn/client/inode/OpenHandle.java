@@ -192,13 +192,12 @@ public final class OpenHandle implements CairnClient.OpenFile {
         }
         WriteOp op = new WriteOp(services, state, offset, held, killPrivileges, losses);
         op.submit();
-        boolean answered = behind && !op.future.isDone() && hasRoom() && op.promise();
+        boolean answered =
+                behind
+                        && !op.future.isDone()
+                        && services.data().hasRoom(state.view())
+                        && op.promise();
         return answered ? Async.done() : op.future;
-    }
-
-    /** Whether nothing is to be expected that would keep data from being written later. */
-    private boolean hasRoom() {
-        return services.meta().leaseHolds() && services.data().hasRoom(state.view());
     }
 
     @Override
