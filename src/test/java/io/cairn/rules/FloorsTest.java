@@ -76,7 +76,7 @@ class FloorsTest {
                     List.of(
                             List.of("move"),
                             List.of("inode"),
-                            List.of("ahead"),
+                            List.of("ahead", "name"),
                             List.of("meta", "data"),
                             List.of("api", "base")));
 

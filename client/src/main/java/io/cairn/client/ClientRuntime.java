@@ -23,6 +23,7 @@ import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
 import io.cairn.client.move.FileMover;
+import io.cairn.client.name.OwnNames;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.MapParts;
@@ -97,6 +98,7 @@ final class ClientRuntime implements MetaEvents {
     private final InodeTable table;
     private final Appends appends;
     private final HeldDelegations delegations;
+    private final OwnNames names;
     private final HeldContents contents = new HeldContents();
     private final Reopens reopens;
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
@@ -150,7 +152,10 @@ final class ClientRuntime implements MetaEvents {
         AheadMemory aheadMemory = new AheadMemory(config.readAheadMemory().bytes());
         publisher = new Publisher(meta);
         table = new InodeTable(this::getAttr, data::session, publisher, meta::isDelegated);
-        delegations = new HeldDelegations(meta, table, publisher, !config.syncMetadata());
+        names = new OwnNames(meta, meters);
+        delegations =
+                new HeldDelegations(
+                        meta, table, publisher, names, !config.syncMetadata(), config.earlyNames());
         meta.tellAllBy(delegations::tellAll);
         services =
                 new FileServices(
@@ -206,6 +211,7 @@ final class ClientRuntime implements MetaEvents {
         published.gauge(ClientMeter.STUCK_PGS, data::stuckPgs);
         published.gauge(ClientMeter.MUTATIONS_OUTSTANDING, meta::mutationsOutstanding);
         published.gauge(ClientMeter.OPEN_INODES, table::size);
+        published.gauge(ClientMeter.OWN_DIRECTORIES, names::count);
         published.gauge(ClientMeter.UNPUBLISHED_INODES, () -> publisher.unpublished().size());
         published.gauge(ClientMeter.MAP_EPOCH, map::epoch);
     }
@@ -237,6 +243,10 @@ final class ClientRuntime implements MetaEvents {
 
     HeldDelegations delegations() {
         return delegations;
+    }
+
+    OwnNames names() {
+        return names;
     }
 
     InodeTable table() {
@@ -284,13 +294,16 @@ final class ClientRuntime implements MetaEvents {
     }
 
     private CompletableFuture<Attr> getAttr(long inode) {
-        return Async.map(
-                meta.query(
-                        Method.GET_ATTR,
-                        GetAttrRequest.newBuilder().setInode(inode).build(),
-                        GetAttrReply.parser(),
-                        System.nanoTime() + nanos(config.metadataTimeout())),
-                GetAttrReply::getAttr);
+        return Async.then(
+                names.ready(inode),
+                nothing ->
+                        Async.map(
+                                meta.query(
+                                        Method.GET_ATTR,
+                                        GetAttrRequest.newBuilder().setInode(inode).build(),
+                                        GetAttrReply.parser(),
+                                        System.nanoTime() + nanos(config.metadataTimeout())),
+                                GetAttrReply::getAttr));
     }
 
     private void mapPartPushed(ByteBuf head) {
@@ -341,6 +354,7 @@ final class ClientRuntime implements MetaEvents {
             LOG.warn("Session {} has ended: {}. Another one is opened", ended, reason.getMessage());
         }
         data.ending();
+        names.sessionEnded();
         reopens.sessionEnding();
         data.end(reason);
     }
@@ -365,6 +379,7 @@ final class ClientRuntime implements MetaEvents {
             return;
         }
         try {
+            await("names", names.tellAll());
             await("writes and releases", table.releaseAll());
             await("end of the session", meta.close());
             data.end(new FsException(Errno.ESTALE, "the client is closed"));

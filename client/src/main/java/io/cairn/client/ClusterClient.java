@@ -17,6 +17,9 @@ import io.cairn.client.inode.Opens;
 import io.cairn.client.inode.SetAttrs;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
+import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.name.Born;
+import io.cairn.client.name.OwnNames;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
@@ -55,6 +58,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,6 +78,7 @@ final class ClusterClient implements CairnClient {
     private final ClientRuntime runtime;
     private final FileServices services;
     private final InodeTable table;
+    private final OwnNames names;
     private final Opens opens;
     private final SetAttrs setAttrs;
     private final ClientMeters meters;
@@ -83,7 +88,8 @@ final class ClusterClient implements CairnClient {
         this.runtime = runtime;
         this.services = runtime.services();
         this.table = runtime.table();
-        this.opens = new Opens(services, table, runtime.appends(), runtime.delegations());
+        this.names = runtime.names();
+        this.opens = new Opens(services, table, runtime.appends(), runtime.delegations(), names);
         this.setAttrs = new SetAttrs(services, table);
         this.meters = services.meters();
     }
@@ -139,15 +145,28 @@ final class ClusterClient implements CairnClient {
                         .setParent(parent)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return Async.map(
-                query(
-                        Method.LOOKUP,
-                        session -> request.toBuilder().setLeaseSession(session).build(),
-                        LookupReply.parser()),
-                reply ->
-                        reply.hasAttr()
-                                ? reply.toBuilder().setAttr(table.merge(reply.getAttr())).build()
-                                : reply);
+        @Nullable LookupReply known = names.find(parent, request.getName());
+        if (known != null) {
+            return CompletableFuture.completedFuture(merged(known));
+        }
+        return Async.then(
+                names.ready(parent, request.getName()),
+                nothing ->
+                        Async.map(
+                                query(
+                                        Method.LOOKUP,
+                                        session ->
+                                                request.toBuilder()
+                                                        .setLeaseSession(session)
+                                                        .build(),
+                                        LookupReply.parser()),
+                                this::merged));
+    }
+
+    private LookupReply merged(LookupReply reply) {
+        return reply.hasAttr()
+                ? reply.toBuilder().setAttr(table.merge(reply.getAttr())).build()
+                : reply;
     }
 
     @Override
@@ -160,10 +179,15 @@ final class ClusterClient implements CairnClient {
         if (open != null && open.isDelegated()) {
             return timed(Op.GETATTR, CompletableFuture.completedFuture(open.merged()));
         }
+        @Nullable Attr own = names.attributes(inode);
+        if (own != null) {
+            return timed(Op.GETATTR, CompletableFuture.completedFuture(own));
+        }
         return timed(
                 Op.GETATTR,
                 Async.map(
                         query(
+                                inode,
                                 Method.GET_ATTR,
                                 session ->
                                         GetAttrRequest.newBuilder()
@@ -177,6 +201,7 @@ final class ClusterClient implements CairnClient {
     @Override
     public CompletableFuture<byte[]> readLink(long inode) {
         return ask(
+                inode,
                 Op.READLINK,
                 Method.READ_LINK,
                 ReadLinkRequest.newBuilder().setInode(inode).build(),
@@ -198,10 +223,20 @@ final class ClusterClient implements CairnClient {
                 Op.READDIR,
                 Async.map(
                         query(
+                                inode,
                                 Method.READ_DIR,
                                 session -> request.toBuilder().setLeaseSession(session).build(),
                                 ReadDirReply.parser()),
                         reply -> withAttributes ? withOwnWrites(reply) : reply));
+    }
+
+    /** The same of an inode, when the MDS has what was done to it. */
+    private <T extends MessageLite> CompletableFuture<T> query(
+            long inode,
+            Method method,
+            LongFunction<? extends MessageLite> request,
+            Parser<T> parser) {
+        return Async.then(names.ready(inode), nothing -> query(method, request, parser));
     }
 
     /**
@@ -241,6 +276,7 @@ final class ClusterClient implements CairnClient {
                         .setName(ByteString.copyFrom(name))
                         .build();
         return ask(
+                inode,
                 Op.GETXATTR,
                 Method.GET_XATTR,
                 request,
@@ -251,6 +287,7 @@ final class ClusterClient implements CairnClient {
     @Override
     public CompletableFuture<List<byte[]>> listXattr(long inode) {
         return ask(
+                inode,
                 Op.LISTXATTR,
                 Method.LIST_XATTR,
                 ListXattrRequest.newBuilder().setInode(inode).build(),
@@ -269,6 +306,11 @@ final class ClusterClient implements CairnClient {
     }
 
     @Override
+    public CompletableFuture<Void> syncDirectory(long inode) {
+        return names.synced(inode);
+    }
+
+    @Override
     public boolean sharesLocks() {
         return runtime.sharesLocks();
     }
@@ -282,7 +324,10 @@ final class ClusterClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who) {
-        return timed(Op.SETATTR, setAttrs.apply(change, who));
+        names.attrChanging(change.getInode());
+        CompletableFuture<Attr> changed = setAttrs.apply(change, who);
+        var _ = changed.whenComplete((attr, failure) -> names.attrChanged(change.getInode(), attr));
+        return timed(Op.SETATTR, changed);
     }
 
     @Override
@@ -327,8 +372,57 @@ final class ClusterClient implements CairnClient {
                         .setParent(parent)
                         .setName(ByteString.copyFrom(name))
                         .setMode(mode)
+                        .setOpen(runtime.delegations().ofDirectories())
                         .build();
-        return made(Op.MKDIR, NewMutation.stamped().setCredentials(who).setMkdir(mkdir));
+        Mutation mutation = NewMutation.stamped().setCredentials(who).setMkdir(mkdir).build();
+        @Nullable Born born = names.make(mutation, b -> {});
+        return timed(
+                Op.MKDIR,
+                born != null
+                        ? CompletableFuture.completedFuture(born.attr())
+                        : madeDirectory(mutation));
+    }
+
+    private CompletableFuture<Attr> madeDirectory(Mutation mutation) {
+        MkdirOp mkdir = mutation.getMkdir();
+        OwnNames.Change change = names.change().of(mkdir.getParent(), mkdir.getName());
+        long ticket = runtime.delegations().creating();
+        PendingMutation pending = pending(mutation);
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            boolean made = result != null && result.getErrno() == 0;
+                            long inode = made ? result.getAttr().getInode() : 0;
+                            boolean open =
+                                    made
+                                            && mkdir.getOpen()
+                                            && pending.session() == services.data().session().id();
+                            runtime.delegations()
+                                    .created(
+                                            ticket,
+                                            inode,
+                                            open ? result.getDelegation() : 0,
+                                            () ->
+                                                    names.made(
+                                                            result.getAttr(),
+                                                            pending.session(),
+                                                            result.getDelegation()));
+                            if (open && !names.has(inode)) {
+                                names.release(inode, pending.session());
+                            }
+                            end(change, mkdir.getParent(), mkdir.getName(), result);
+                        });
+        return Async.map(pending.reply(), result -> table.merge(result.getAttr()));
+    }
+
+    /** What was made is known to nobody else where its name is not. */
+    private static void end(
+            OwnNames.Change change, long parent, ByteString name, @Nullable MutationResult result) {
+        if (result != null && result.getErrno() == 0) {
+            change.named(parent, name, result.getAttr(), true);
+        } else {
+            change.ended();
+        }
     }
 
     @Override
@@ -351,7 +445,7 @@ final class ClusterClient implements CairnClient {
                             .setMode(mode)
                             .setRdev(rdev));
         }
-        return made(Op.MKNOD, mutation);
+        return made(Op.MKNOD, mutation.build(), parent, bytes);
     }
 
     @Override
@@ -363,7 +457,21 @@ final class ClusterClient implements CairnClient {
                         .setName(ByteString.copyFrom(name))
                         .setTarget(ByteString.copyFrom(target))
                         .build();
-        return made(Op.SYMLINK, NewMutation.stamped().setCredentials(who).setSymlink(symlink));
+        Mutation mutation = NewMutation.stamped().setCredentials(who).setSymlink(symlink).build();
+        return made(Op.SYMLINK, mutation, parent, symlink.getName());
+    }
+
+    private CompletableFuture<Attr> made(Op op, Mutation mutation, long parent, ByteString name) {
+        @Nullable Born born = names.make(mutation, b -> {});
+        if (born != null) {
+            return timed(op, CompletableFuture.completedFuture(born.attr()));
+        }
+        OwnNames.Change change = names.change().of(parent, name);
+        PendingMutation pending = pending(mutation);
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> end(change, parent, name, result));
+        return timed(op, Async.map(pending.reply(), result -> table.merge(result.getAttr())));
     }
 
     @Override
@@ -374,25 +482,51 @@ final class ClusterClient implements CairnClient {
                         .setNewParent(newParent)
                         .setNewName(ByteString.copyFrom(newName))
                         .build();
+        names.linking(inode);
         InodeState linked = table.find(inode);
         if (linked == null) {
-            return made(Op.LINK, NewMutation.stamped().setLink(link));
+            return linked(link);
         }
         // Under its new name it may take the place of another file.
         table.namesChanged(linked);
-        return Async.then(
-                runtime.delegations().settle(linked),
-                nothing -> made(Op.LINK, NewMutation.stamped().setLink(link)));
+        return Async.then(runtime.delegations().settle(linked), nothing -> linked(link));
+    }
+
+    private CompletableFuture<Attr> linked(LinkOp link) {
+        OwnNames.Change change = names.change().of(link.getNewParent(), link.getNewName());
+        PendingMutation pending = pending(NewMutation.stamped().setLink(link).build());
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            if (result != null && result.getErrno() == 0) {
+                                change.named(
+                                        link.getNewParent(),
+                                        link.getNewName(),
+                                        result.getAttr(),
+                                        false);
+                            } else {
+                                change.ended();
+                            }
+                        });
+        return timed(Op.LINK, Async.map(pending.reply(), result -> table.merge(result.getAttr())));
     }
 
     @Override
     public CompletableFuture<Void> unlink(long parent, byte[] name) {
         UnlinkOp unlink =
                 UnlinkOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
+        Mutation mutation = NewMutation.stamped().setUnlink(unlink).build();
+        InodeTable.Name named = new InodeTable.Name(parent, unlink.getName());
+        long inode = names.unlink(mutation);
+        if (inode != 0) {
+            table.unlinked(named);
+            table.nameless(inode);
+            return timed(Op.UNLINK, Async.done());
+        }
         return Async.map(
-                changed(Op.UNLINK, NewMutation.stamped().setUnlink(unlink)),
+                removed(Op.UNLINK, mutation, parent, unlink.getName()),
                 nothing -> {
-                    table.unlinked(new InodeTable.Name(parent, unlink.getName()));
+                    table.unlinked(named);
                     return nothing;
                 });
     }
@@ -401,7 +535,26 @@ final class ClusterClient implements CairnClient {
     public CompletableFuture<Void> rmdir(long parent, byte[] name) {
         RmdirOp rmdir =
                 RmdirOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
-        return changed(Op.RMDIR, NewMutation.stamped().setRmdir(rmdir));
+        Mutation mutation = NewMutation.stamped().setRmdir(rmdir).build();
+        return names.rmdir(mutation) != 0
+                ? timed(Op.RMDIR, Async.done())
+                : removed(Op.RMDIR, mutation, parent, rmdir.getName());
+    }
+
+    private CompletableFuture<Void> removed(
+            Op op, Mutation mutation, long parent, ByteString name) {
+        OwnNames.Change change = names.change().of(parent, name);
+        PendingMutation pending = pending(mutation);
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            if (result != null && result.getErrno() == 0) {
+                                change.removed(result.getAttr());
+                            } else {
+                                change.ended();
+                            }
+                        });
+        return timed(op, Async.ignoringValue(Async.map(pending.reply(), this::noted)));
     }
 
     @Override
@@ -431,8 +584,22 @@ final class ClusterClient implements CairnClient {
 
     private CompletableFuture<Attr> renamed(
             RenameOp rename, InodeTable.Name from, InodeTable.Name to) {
+        boolean exchange = (rename.getFlags() & RENAME_EXCHANGE) != 0;
+        boolean only = names.isOnly(from.directory(), from.name());
+        OwnNames.Change change =
+                names.change().of(from.directory(), from.name()).of(to.directory(), to.name());
+        PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build());
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            if (result != null && result.getErrno() == 0 && !exchange) {
+                                change.named(to.directory(), to.name(), result.getAttr(), only);
+                            } else {
+                                change.ended();
+                            }
+                        });
         return Async.map(
-                mutate(NewMutation.stamped().setRename(rename)),
+                pending.reply(),
                 result -> {
                     table.renamed(result.getAttr().getInode(), from, to);
                     return table.merge(result.getAttr());
@@ -449,6 +616,9 @@ final class ClusterClient implements CairnClient {
                         .setFlags(flags)
                         .build();
         boolean ours = set.getName().startsWith(OURS);
+        if (ours) {
+            var _ = names.tell(inode); // what is made in it from now on inherits something else
+        }
         // A layout is for files that nobody has open.
         CompletableFuture<Void> closed = ours ? table.close(inode) : Async.done();
         CompletableFuture<Void> done =
@@ -478,10 +648,6 @@ final class ClusterClient implements CairnClient {
         return changed(Op.REMOVEXATTR, NewMutation.stamped().setRemoveXattr(remove));
     }
 
-    private CompletableFuture<Attr> made(Op op, Mutation.Builder mutation) {
-        return timed(op, Async.map(mutate(mutation), result -> table.merge(result.getAttr())));
-    }
-
     private CompletableFuture<Void> changed(Op op, Mutation.Builder mutation) {
         return timed(op, Async.ignoringValue(Async.map(mutate(mutation), this::noted)));
     }
@@ -498,9 +664,21 @@ final class ClusterClient implements CairnClient {
     }
 
     private CompletableFuture<MutationResult> mutate(Mutation.Builder mutation) {
-        return services.meta()
-                .mutate(mutation.build(), System.nanoTime() + services.metadataNanos())
-                .reply();
+        return pending(mutation.build()).reply();
+    }
+
+    private PendingMutation pending(Mutation mutation) {
+        return services.meta().mutate(mutation, System.nanoTime() + services.metadataNanos());
+    }
+
+    private <T extends MessageLite, R> CompletableFuture<R> ask(
+            long inode,
+            Op op,
+            Method method,
+            MessageLite request,
+            Parser<T> parser,
+            Function<? super T, ? extends R> use) {
+        return Async.then(names.ready(inode), nothing -> ask(op, method, request, parser, use));
     }
 
     private <T extends MessageLite, R> CompletableFuture<R> ask(

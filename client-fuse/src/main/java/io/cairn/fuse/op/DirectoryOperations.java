@@ -59,9 +59,8 @@ final class DirectoryOperations {
         request.replyEmpty();
     }
 
-    /** Every operation on names is committed when it is answered. */
     void fsyncdir(FuseRequest request, RequestBody body) {
-        request.replyEmpty();
+        mount.thenEmpty(request, mount.client().syncDirectory(mount.inode(request)));
     }
 
     void readdir(FuseRequest request, RequestBody body) {

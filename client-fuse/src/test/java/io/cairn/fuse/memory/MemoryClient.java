@@ -78,6 +78,11 @@ public final class MemoryClient implements CairnClient {
     }
 
     @Override
+    public CompletableFuture<Void> syncDirectory(long inode) {
+        return CompletableFuture.allOf();
+    }
+
+    @Override
     public void holdLeases(LeaseHolder by) {
         holder = by;
     }

@@ -192,6 +192,13 @@ public interface CairnClient extends AutoCloseable {
     CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags);
 
+    /**
+     * Completes when the names that were made and removed in the directory are committed; those in
+     * directories that this client has made may not be when the operation is answered. Fails, once,
+     * if one of them was lost.
+     */
+    CompletableFuture<Void> syncDirectory(long inode);
+
     /** The target of a symbolic link, at most 4,095 bytes. EINVAL for other inodes. */
     CompletableFuture<byte[]> readLink(long inode);
 

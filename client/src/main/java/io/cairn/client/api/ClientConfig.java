@@ -143,6 +143,17 @@ public record ClientConfig(
                         defaultValue = "false")
                 boolean syncMetadata,
         @Key(
+                        value =
+                                "Whether names are made and removed, in directories that this"
+                                        + " client has made and that no other one has looked at,"
+                                        + " before the MDS has committed that; it follows some"
+                                        + " milliseconds later, and can be lost if the client's"
+                                        + " machine fails, unless the file or its directory is"
+                                        + " synced. New, and not proven by long use: off unless"
+                                        + " asked for. Nothing with client.sync_metadata.",
+                        defaultValue = "false")
+                boolean earlyNames,
+        @Key(
                         value = "Event loops that carry the network traffic.",
                         defaultValue = "2",
                         min = "1",
@@ -217,6 +228,7 @@ public record ClientConfig(
                 publishInterval,
                 writeBehind,
                 synced,
+                earlyNames,
                 eventLoops);
     }
 

@@ -30,6 +30,19 @@ public enum ClientMeter implements MeterSpec {
     QUEUED(Kind.GAUGE, "", "Data requests that wait for room or to be repeated"),
     MUTATIONS_OUTSTANDING(Kind.GAUGE, "", "Metadata changes queued or not yet answered"),
     OPEN_INODES(Kind.GAUGE, "", "Files this client holds open"),
+    OWN_DIRECTORIES(
+            Kind.GAUGE,
+            "",
+            "Directories that this client has made and no other client has asked for"),
+    NAMES_ANSWERED(
+            Kind.COUNTER,
+            "",
+            "Names made and removed in such directories before the MDS was asked"),
+    NAMES_LOST(
+            Kind.COUNTER,
+            "",
+            "Names of which programs were told that they were made or removed, and which the MDS has"
+                    + " not made or removed"),
     UNPUBLISHED_INODES(Kind.GAUGE, "", "Files whose new size or mtime the MDS was not told yet"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this client has"),
     RETRIES(Kind.COUNTER, "", "Requests sent again", "plane"),

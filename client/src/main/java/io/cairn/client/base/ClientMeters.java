@@ -49,6 +49,8 @@ public final class ClientMeters {
     private final Counter metadataRetries;
     private final Counter sessionsEnded;
     private final Counter writesLost;
+    private final Counter namesAnswered;
+    private final Counter namesLost;
     private final Counter checksumErrors;
     private final Counter refusedWrites;
     private final Counter appendRightsTaken;
@@ -67,6 +69,8 @@ public final class ClientMeters {
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
         sessionsEnded = meters.counter(ClientMeter.SESSIONS_ENDED);
         writesLost = meters.counter(ClientMeter.WRITES_LOST);
+        namesAnswered = meters.counter(ClientMeter.NAMES_ANSWERED);
+        namesLost = meters.counter(ClientMeter.NAMES_LOST);
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
         refusedWrites = meters.counter(ClientMeter.REFUSED_WRITES);
         appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
@@ -119,6 +123,16 @@ public final class ClientMeters {
     /** Of one open file, however many they are: programs are answered EIO. */
     public void writesLost() {
         writesLost.increment();
+    }
+
+    /** A name was made or removed before the MDS was asked. */
+    public void nameAnswered() {
+        namesAnswered.increment();
+    }
+
+    /** Such a name was not made or removed after all. */
+    public void nameLost() {
+        namesLost.increment();
     }
 
     /** A request to a data server is sent again. */

@@ -1,5 +1,6 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.name.Times;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;
@@ -13,13 +14,14 @@ import java.util.function.LongPredicate;
  * belongs to.
  */
 final class Delegation {
-    private static final long NANOS = 1_000_000_000L;
-
     /** One change that was queued. */
     record Change(SetAttrOp change, Timespec time) {}
 
     private final LongPredicate isRound;
     private final ArrayDeque<Change> untold = new ArrayDeque<>();
+
+    /** This client has made the file, and the MDS has not yet. */
+    private boolean unmade;
 
     /** Changes queued so far. */
     private long queued;
@@ -61,7 +63,17 @@ final class Delegation {
     // ---- what is not answered yet
 
     boolean isUntold() {
-        return !untold.isEmpty();
+        return unmade || !untold.isEmpty();
+    }
+
+    /** Programs use it, and the MDS has yet to make it; then {@link #made}. */
+    void making() {
+        unmade = true;
+    }
+
+    /** The MDS has made it, or will not. */
+    void made() {
+        unmade = false;
     }
 
     /**
@@ -94,7 +106,7 @@ final class Delegation {
         Attr.Builder attr = known.toBuilder();
         long number = queued - untold.size();
         for (Change change : untold) {
-            if (++number > executed && compare(known.getCtime(), change.time()) < 0) {
+            if (++number > executed && Times.compare(known.getCtime(), change.time()) < 0) {
                 apply(change, attr);
             }
         }
@@ -104,14 +116,14 @@ final class Delegation {
     /** As the MDS does it. */
     private static void apply(Change queued, Attr.Builder attr) {
         SetAttrOp op = queued.change();
-        Timespec after = next(attr.getCtime());
+        Timespec after = Times.next(attr.getCtime());
         if (op.hasMtime()) {
-            attr.setMtime(op.getMtimeNow() ? latest(op.getMtime(), after) : op.getMtime());
+            attr.setMtime(op.getMtimeNow() ? Times.latest(op.getMtime(), after) : op.getMtime());
         }
         if (op.hasAtime()) {
             attr.setAtime(op.getAtime());
         }
-        attr.setCtime(latest(queued.time(), after));
+        attr.setCtime(Times.latest(queued.time(), after));
         if (op.hasUid()) {
             attr.setUid(op.getUid());
         }
@@ -134,21 +146,6 @@ final class Delegation {
      * @param told the attributes with all changes before it
      */
     static Timespec stamp(Timespec now, Attr told) {
-        return latest(now, next(told.getCtime()));
-    }
-
-    private static Timespec next(Timespec time) {
-        return time.getNanos() + 1 < NANOS
-                ? time.toBuilder().setNanos(time.getNanos() + 1).build()
-                : Timespec.newBuilder().setSeconds(time.getSeconds() + 1).build();
-    }
-
-    private static Timespec latest(Timespec a, Timespec b) {
-        return compare(a, b) >= 0 ? a : b;
-    }
-
-    private static int compare(Timespec a, Timespec b) {
-        int order = Long.compare(a.getSeconds(), b.getSeconds());
-        return order == 0 ? Integer.compare(a.getNanos(), b.getNanos()) : order;
+        return Times.latest(now, Times.next(told.getCtime()));
     }
 }

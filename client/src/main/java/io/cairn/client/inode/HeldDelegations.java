@@ -2,20 +2,19 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.meta.MetaClient;
+import io.cairn.client.name.OwnNames;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.DelegationRecall;
-import io.cairn.common.proto.MutationResult;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Files that are delegated to this client because it made them and nobody else has asked for them:
- * what is done to them is answered before the MDS has it. A recall ends that: all of it is sent,
- * and when it is answered the file is returned.
+ * what is done to them is answered before the MDS has it; of directories {@link OwnNames} knows. A
+ * recall ends that: all of it is sent, and when it is answered the file is returned.
  *
  * <p>A recall may overtake the answer that delegates: so those that come while a create is without
  * an answer are remembered.
@@ -26,12 +25,15 @@ public final class HeldDelegations {
     private final MetaClient meta;
     private final InodeTable table;
     private final Publisher publisher;
+    private final OwnNames names;
 
     /**
      * If not, all is told before it is answered all the same; sessions that do not know of
      * delegations would keep everybody from having any.
      */
     private final boolean used;
+
+    private final boolean earlyNames;
 
     /** Tickets of the creates without an answer, ascending. */
     private final TreeSet<Long> creating = new TreeSet<>();
@@ -43,9 +45,18 @@ public final class HeldDelegations {
 
     /**
      * @param used whether programs are answered before the MDS has what they did
+     * @param earlyNames whether that goes for names, too
      */
-    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher, boolean used) {
+    public HeldDelegations(
+            MetaClient meta,
+            InodeTable table,
+            Publisher publisher,
+            OwnNames names,
+            boolean used,
+            boolean earlyNames) {
         this.used = used;
+        this.earlyNames = used && earlyNames;
+        this.names = names;
         this.meta = meta;
         this.table = table;
         this.publisher = publisher;
@@ -56,7 +67,7 @@ public final class HeldDelegations {
      *
      * @return what {@link #created} is told
      */
-    synchronized long creating() {
+    public synchronized long creating() {
         creating.add(++lastTicket);
         return lastTicket;
     }
@@ -64,29 +75,24 @@ public final class HeldDelegations {
     /**
      * A create was answered, or will not be.
      *
-     * @param name that it has made, or opened
-     * @param made what it has opened; null: nothing
+     * @param inode that it has opened; 0: none
+     * @param round in which that is delegated; 0: it is not
+     * @param delegated called where it is still
      */
-    synchronized void created(
-            long ticket,
-            InodeTable.Name name,
-            @Nullable InodeState made,
-            @Nullable MutationResult result) {
-        if (used
-                && made != null
-                && result != null
-                && result.getDelegation() != 0
-                && !early.containsKey(made.inode())) {
-            synchronized (made) {
-                made.delegation.begin(result.getDelegation());
-            }
-            table.named(made, name);
+    public synchronized void created(long ticket, long inode, long round, Runnable delegated) {
+        if (used && round != 0 && !early.containsKey(inode)) {
+            delegated.run();
         }
         creating.remove(ticket);
         long oldest = creating.isEmpty() ? Long.MAX_VALUE : creating.getFirst();
         while (!early.isEmpty() && early.firstEntry().getValue() < oldest) {
             early.pollFirstEntry();
         }
+    }
+
+    /** Whether directories that this client makes are to be delegated to it. */
+    public boolean ofDirectories() {
+        return earlyNames && meta.delegates();
     }
 
     /** Must not block. */
@@ -101,7 +107,7 @@ public final class HeldDelegations {
                     early.putLast(inode, lastTicket);
                 }
             }
-            CompletableFuture<Void> told = state == null ? Async.done() : tell(state);
+            CompletableFuture<Void> told = state == null ? names.tell(inode) : tell(state);
             if (told.isDone()) {
                 known.add(inode);
             } else { // one whose data servers do not answer keeps no other
@@ -133,6 +139,7 @@ public final class HeldDelegations {
     /** Nothing is delegated any more; completes when all that was done has been answered. */
     public CompletableFuture<Void> tellAll() {
         List<CompletableFuture<Void>> told = new ArrayList<>();
+        told.add(names.tellAll());
         for (InodeState state : table.all()) {
             boolean untold;
             synchronized (state) {

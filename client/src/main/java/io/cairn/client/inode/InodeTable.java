@@ -3,7 +3,11 @@ package io.cairn.client.inode;
 import com.google.protobuf.ByteString;
 import io.cairn.client.base.Async;
 import io.cairn.client.data.DataSession;
+import io.cairn.client.meta.Results;
+import io.cairn.client.name.Born;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.MutationResult;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -96,6 +100,46 @@ public final class InodeTable {
     }
 
     /**
+     * A file that this client has made, before the MDS has; it is open, once. Its first handle is
+     * being made.
+     *
+     * @return null where the session has ended in which it was to be made
+     */
+    @Nullable InodeState born(Born file, Name name) {
+        InodeState state = acquire(file.attr().getInode());
+        if (!state.counted(file.attr(), session.get(), file.session())) {
+            var _ = release(state);
+            return null;
+        }
+        synchronized (state) {
+            state.delegation.making();
+            state.lastGrow = file.done();
+        }
+        delegated(state, name, file.round());
+        var _ =
+                file.pending()
+                        .answer()
+                        .whenComplete((result, thrown) -> made(state, result, thrown));
+        return state;
+    }
+
+    private static void made(
+            InodeState state, @Nullable MutationResult result, @Nullable Throwable thrown) {
+        @Nullable FsException failure =
+                result == null
+                        ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
+                        : Results.failure(result);
+        synchronized (state) {
+            state.delegation.made();
+            if (failure != null) {
+                state.tenure.lose(failure);
+            } else if (result != null) {
+                state.observe(result.getAttr());
+            }
+        }
+    }
+
+    /**
      * A handle is gone, or was never made; the last one waits for the writes before it, then gives
      * the opens back to the MDS. Completes at once when there is nothing the caller should wait
      * for.
@@ -114,6 +158,14 @@ public final class InodeTable {
         CompletableFuture<Void> done = new CompletableFuture<>();
         state.order().submit(new LastRelease(state, done, false));
         return done;
+    }
+
+    /** A file that this client has made is delegated to it, in that round. */
+    void delegated(InodeState state, Name name, long round) {
+        synchronized (state) {
+            state.delegation.begin(round);
+        }
+        named(state, name);
     }
 
     /** A file that this client has made is known by that name; it is untold what became of it. */
@@ -148,6 +200,21 @@ public final class InodeTable {
     /** This client has removed the name. */
     public void unlinked(Name name) {
         names.remove(name);
+    }
+
+    /** This client has removed its only name: others may free it, and its attributes change. */
+    public void nameless(long inode) {
+        InodeState state = states.get(inode);
+        if (state == null) {
+            return;
+        }
+        boolean closed;
+        synchronized (state) {
+            closed = state.delegation.end() && state.closedNanos != 0;
+        }
+        if (closed) {
+            var _ = giveBack(state);
+        }
     }
 
     /** What this client knows of the file's names may not be all. */

@@ -5,6 +5,8 @@ import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.PendingReadOpen;
 import io.cairn.client.meta.Results;
+import io.cairn.client.name.Born;
+import io.cairn.client.name.OwnNames;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
@@ -29,10 +31,16 @@ public final class Opens {
     private final InodeTable table;
     private final Appends appends;
     private final HeldDelegations delegations;
+    private final OwnNames names;
 
     public Opens(
-            FileServices services, InodeTable table, Appends appends, HeldDelegations delegations) {
+            FileServices services,
+            InodeTable table,
+            Appends appends,
+            HeldDelegations delegations,
+            OwnNames names) {
         this.delegations = delegations;
+        this.names = names;
         this.services = services;
         this.table = table;
         this.appends = appends;
@@ -89,7 +97,9 @@ public final class Opens {
         } else if (shared) {
             refreshed(future, state, use);
         } else if (use == Use.READ) {
-            openAtLeader(state, future);
+            var _ =
+                    names.ready(inode)
+                            .whenComplete((nothing, failed) -> openAtLeader(state, future));
         } else {
             openAtMds(state, use, future);
         }
@@ -193,6 +203,10 @@ public final class Opens {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
         CreateOp create = mutation.getCreate();
         InodeTable.Name name = new InodeTable.Name(create.getParent(), create.getName());
+        if (names.make(mutation, born -> opened(future, born, name)) != null) {
+            return future;
+        }
+        OwnNames.Change change = names.change().of(create.getParent(), create.getName());
         long ticket = delegations.creating();
         PendingMutation pending = mutate(mutation);
         var _ =
@@ -200,15 +214,25 @@ public final class Opens {
                         .whenComplete((result, thrown) -> {
                             FsException failure = failure(result, thrown);
                             if (failure != null || result == null) {
-                                delegations.created(ticket, name, null, null);
+                                change.ended();
+                                delegations.created(ticket, 0, 0, () -> {});
                                 future.completeExceptionally(
                                         failure == null ? new IllegalStateException() : failure);
                                 return;
                             }
+                            change.named(
+                                    create.getParent(),
+                                    create.getName(),
+                                    result.getAttr(),
+                                    result.getCreated());
                             InodeState state = table.acquire(result.getAttr().getInode());
                             Use use = create.getAppend() ? Use.APPEND : Use.WRITE;
                             boolean counted = counted(state, pending, result);
-                            delegations.created(ticket, name, counted ? state : null, result);
+                            delegations.created(
+                                    ticket,
+                                    state.inode(),
+                                    counted ? result.getDelegation() : 0,
+                                    () -> table.delegated(state, name, result.getDelegation()));
                             if (!counted) {
                                 openAgain(state, use, future);
                                 return;
@@ -227,6 +251,17 @@ public final class Opens {
                         });
         late(pending.answer(), pending.reply(), future);
         return future;
+    }
+
+    /** A file that is made, before the MDS has made it. */
+    private void opened(CompletableFuture<OpenHandle> future, Born born, InodeTable.Name name) {
+        @Nullable InodeState state = table.born(born, name);
+        if (state == null) {
+            future.completeExceptionally(
+                    new FsException(Errno.EIO, "the session has ended in which it was made"));
+        } else {
+            handOver(future, state, Use.WRITE, born.attr());
+        }
     }
 
     private PendingMutation mutate(Mutation mutation) {

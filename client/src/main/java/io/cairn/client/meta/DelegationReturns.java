@@ -55,6 +55,13 @@ final class DelegationReturns {
         tellAll = untold;
     }
 
+    /** Whether the leader delegates what the session makes. */
+    boolean isTold() {
+        synchronized (calls.lock) {
+            return told;
+        }
+    }
+
     /** Of what is delegated now. */
     long round() {
         return round;

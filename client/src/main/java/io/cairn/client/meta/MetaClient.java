@@ -228,13 +228,17 @@ public final class MetaClient {
     }
 
     /**
-     * The same for what makes an inode, with an id that the session has at hand: so the caller
-     * knows it before the answer ({@link PendingMutation#ownInode}), and the mutation means
-     * something in this session only. Without one the leader chooses.
+     * {@link #mutateDelegated} for what makes an inode, with an id that the session has at hand: so
+     * the caller knows it before the answer ({@link PendingMutation#ownInode}). Null as well where
+     * there is none.
      */
-    public PendingMutation make(Mutation mutation, long deadlineNanos) {
-        PendingMutation own = ids.make(mutation, deadlineNanos);
-        return own == null ? mutate(mutation, deadlineNanos) : own;
+    public @Nullable PendingMutation make(Mutation mutation, long session, long round) {
+        return ids.make(mutation, session, () -> delegations.round() == round);
+    }
+
+    /** Whether what the session makes and opens is delegated to it, as far as is known. */
+    public boolean delegates() {
+        return delegations.isTold();
     }
 
     /**

@@ -3,6 +3,7 @@ package io.cairn.client.meta;
 import io.cairn.common.proto.AcquireIdsOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,20 +28,24 @@ final class OwnIds {
         this.mutations = mutations;
     }
 
-    /** Queues the mutation with the next id, in this session only; null if there is none. */
-    @Nullable PendingMutation make(Mutation mutation, long deadlineNanos) {
+    /**
+     * Queues the mutation with the next id; nobody waits for it.
+     *
+     * @param in the session alone in which it means something
+     * @param still as of {@link MutationPipeline#addLazily}
+     * @return null where it was not queued, as there is no id at hand
+     */
+    @Nullable PendingMutation make(Mutation mutation, long in, BooleanSupplier still) {
         synchronized (calls.lock) {
-            long in = session.id();
-            if (in == 0 || session.over() != null) {
+            if (session.id() != in || session.over() != null) {
                 return null;
             }
             @Nullable PendingMutation made = null;
             long inode = held.take();
             if (inode != 0) {
-                made =
-                        new PendingMutation(
-                                mutation.toBuilder().setOwnInode(inode).build(), deadlineNanos, in);
-                mutations.add(made);
+                Mutation own = mutation.toBuilder().setOwnInode(inode).build();
+                PendingMutation queued = new PendingMutation(own, MetaClient.never(), in);
+                made = mutations.addLazily(queued, still) ? queued : null;
             }
             ask(in);
             return made;

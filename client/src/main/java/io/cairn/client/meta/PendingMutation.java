@@ -37,6 +37,11 @@ public final class PendingMutation {
         return mutation.getOwnInode();
     }
 
+    /** Whether what it makes is open then. */
+    public boolean opens() {
+        return mutation.getCreate().getOpen() || mutation.getMkdir().getOpen();
+    }
+
     long deadlineNanos() {
         return deadlineNanos;
     }

@@ -4,6 +4,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReturnDelegationsRequest;
 import java.util.ArrayList;
@@ -30,6 +31,7 @@ public final class FakeDelegations {
     private final List<ReturnDelegationsRequest> returned = new ArrayList<>();
     private LongConsumer onReturn = inode -> {};
     private boolean on;
+    private boolean grudging;
 
     FakeDelegations(FakeNamespace names) {
         this.names = names;
@@ -39,6 +41,13 @@ public final class FakeDelegations {
     public void allow(boolean yes) {
         synchronized (names) {
             on = yes;
+        }
+    }
+
+    /** Whether nothing more is delegated, as where space is low. */
+    public void grudging(boolean yes) {
+        synchronized (names) {
+            grudging = yes;
         }
     }
 
@@ -108,8 +117,8 @@ public final class FakeDelegations {
                 long inode = result.getAttr().getInode();
                 if (batch.getMutations(i).hasRelease()) {
                     over(batch.getMutations(i).getRelease().getInode());
-                } else if (result.getCreated()
-                        && batch.getMutations(i).getCreate().getOpen()
+                } else if (opened(batch.getMutations(i), result)
+                        && !grudging
                         && rounds.containsKey(batch.getSession())
                         && everGiven.add(inode)) {
                     holders.put(inode, batch.getSession());
@@ -118,6 +127,11 @@ public final class FakeDelegations {
             }
             return completed.build();
         }
+    }
+
+    private static boolean opened(Mutation mutation, MutationResult result) {
+        return (result.getCreated() && mutation.getCreate().getOpen())
+                || (result.getErrno() == 0 && mutation.getMkdir().getOpen());
     }
 
     private void over(long inode) {

@@ -248,12 +248,45 @@ public final class FakeNamespace {
     private MutationResult applied(long id, Session session, Mutation m) {
         return switch (m.getOpCase()) {
             case CREATE -> create(id, session, m.getCreate());
-            case MKDIR ->
-                    made(
-                            add(
-                                    m.getMkdir().getParent(),
-                                    m.getMkdir().getName().toStringUtf8(),
-                                    Mode.DIRECTORY | m.getMkdir().getMode()));
+            case MKDIR -> {
+                Node directory =
+                        add(
+                                m.getMkdir().getParent(),
+                                m.getMkdir().getName().toStringUtf8(),
+                                Mode.DIRECTORY | m.getMkdir().getMode());
+                directory.attr.setLayout(layout).setParent(m.getMkdir().getParent()).setNlink(2);
+                if (m.getMkdir().getOpen()) {
+                    session.opens.merge(directory.attr.getInode(), 1, Integer::sum);
+                }
+                yield made(directory);
+            }
+            case SYMLINK -> {
+                Node link =
+                        add(
+                                m.getSymlink().getParent(),
+                                m.getSymlink().getName().toStringUtf8(),
+                                Mode.SYMLINK | 0777);
+                link.attr.setSize(m.getSymlink().getTarget().size());
+                yield made(link);
+            }
+            case RMDIR -> {
+                Node parent = node(m.getRmdir().getParent());
+                String name = m.getRmdir().getName().toStringUtf8();
+                Long inode = parent.children.get(name);
+                if (inode == null) {
+                    throw new FsException(Errno.ENOENT, "no such name");
+                }
+                if (!node(inode).children.isEmpty()) {
+                    throw new FsException(Errno.ENOTEMPTY, name);
+                }
+                parent.children.remove(name);
+                Node node = node(inode);
+                node.attr.setNlink(0);
+                touched(node);
+                MutationResult result = made(node);
+                forgetUnused(inode);
+                yield result;
+            }
             case UNLINK -> {
                 Node parent = node(m.getUnlink().getParent());
                 Long inode = parent.children.remove(m.getUnlink().getName().toStringUtf8());
@@ -527,6 +560,11 @@ public final class FakeNamespace {
         return node(inode).attr.build();
     }
 
+    /** Whether a session may make something with the id. */
+    synchronized boolean isOwnId(long inode) {
+        return sessions.values().stream().anyMatch(s -> s.ids.contains(inode));
+    }
+
     public synchronized boolean exists(long inode) {
         return nodes.containsKey(inode);
     }
@@ -542,7 +580,7 @@ public final class FakeNamespace {
         return attr(inode);
     }
 
-    synchronized ReadDirReply readDir(long inode) {
+    public synchronized ReadDirReply readDir(long inode) {
         ReadDirReply.Builder reply = ReadDirReply.newBuilder().setEnd(true);
         node(inode)
                 .children

@@ -52,6 +52,7 @@ class MadeIdsTest implements MetaEvents {
     @SuppressWarnings("NullAway.Init")
     private MetaClient meta;
 
+    private volatile long session;
     private int names;
 
     @BeforeEach
@@ -93,7 +94,9 @@ class MadeIdsTest implements MetaEvents {
     }
 
     @Override
-    public void sessionOpened(long session, @Nullable MapUpdate map, int featureLevel) {}
+    public void sessionOpened(long opened, @Nullable MapUpdate map, int featureLevel) {
+        session = opened;
+    }
 
     @Override
     public void sessionEnded(long session, FsException reason) {}
@@ -105,15 +108,16 @@ class MadeIdsTest implements MetaEvents {
     public void retried() {}
 
     private PendingMutation make() {
-        return meta.make(
+        Mutation mkdir =
                 NewMutation.stamped()
                         .setMkdir(
                                 MkdirOp.newBuilder()
                                         .setParent(1)
                                         .setName(ByteString.copyFromUtf8("d" + names++))
                                         .setMode(0755))
-                        .build(),
-                System.nanoTime() + PATIENCE_NANOS);
+                        .build();
+        @Nullable PendingMutation own = meta.make(mkdir, session, meta.delegationRound());
+        return own == null ? meta.mutate(mkdir, System.nanoTime() + PATIENCE_NANOS) : own;
     }
 
     private static long inode(PendingMutation made) {

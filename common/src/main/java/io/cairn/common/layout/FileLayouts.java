@@ -28,6 +28,11 @@ public final class FileLayouts {
                 .build();
     }
 
+    /** Up to here, in bytes, a client writes a new file without asking. */
+    public static long firstCeiling(FileLayout layout) {
+        return Integer.toUnsignedLong(layout.getChunkSize()) * layout.getStripeCount();
+    }
+
     /** What makes a layout impossible, as a sentence for users, or null. */
     public static @Nullable String problem(FileLayout layout) {
         return problem(layout.getStripeUnit(), layout.getStripeCount(), layout.getChunkSize());

@@ -6,9 +6,11 @@ import io.cairn.common.proto.DelegationRecall;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.ReturnDelegationsReply;
 import io.cairn.common.proto.ReturnDelegationsRequest;
 import io.cairn.common.rpc.Advice;
@@ -36,8 +38,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files that are delegated to the session that made them: until somebody else asks for one, its
- * session may answer its programs before what they did to the file is committed here.
+ * Files and directories that are delegated to the session that made them: until somebody else asks
+ * for one, its session may answer its programs before what they did to the file, or to names in the
+ * directory, is committed here.
  *
  * <pre>
  *   PROPOSED --create answered--> GRANTED --another session asks--> RECALLED --returned--> over
@@ -113,8 +116,9 @@ public final class Delegations implements StateListener {
         /** When its session was told of that. */
         long toldNanos;
 
-        Delegation(long session) {
+        Delegation(long session, boolean granted) {
             this.session = session;
+            this.granted = granted;
         }
     }
 
@@ -276,17 +280,21 @@ public final class Delegations implements StateListener {
     // ---- delegating ---------------------------------------------------------
 
     /**
-     * The session is about to make the file; before its create is submitted. {@link #granted}
-     * follows, or {@link #over}.
+     * The session is about to make it; before its create is submitted. {@link #granted} follows, or
+     * {@link #over}.
+     *
+     * @param answered whether programs were told that it is made, and used it since: they may in a
+     *     directory that is delegated, where nobody sees it; so it is delegated whatever else holds
      */
-    public synchronized void proposed(long session, long inode) {
-        if (!rounds.containsKey(session) || !others.isEmpty()) {
+    public synchronized void proposed(long session, long inode, boolean answered) {
+        if (!answered && (!rounds.containsKey(session) || !others.isEmpty())) {
             return;
         }
         Set<Long> of = held.computeIfAbsent(session, s -> new HashSet<>());
-        if (of.size() < MAX_OF_A_SESSION) {
+        if (answered || of.size() < MAX_OF_A_SESSION) {
             of.add(inode);
-            delegations.put(inode, new Delegation(session));
+            // A batch that is sent again proposes it again: somebody may wait for it by now.
+            delegations.putIfAbsent(inode, new Delegation(session, answered));
             any = true;
         }
     }
@@ -444,30 +452,28 @@ public final class Delegations implements StateListener {
             Question question) {
         return (any || look.since != endings)
                 && asked != null
-                && waits(
-                        LeasedReplies.borrower(asked),
-                        attributesTold(asked, reply),
-                        peer,
-                        look,
-                        question);
+                && waits(LeasedReplies.borrower(asked), told(asked, reply), peer, look, question);
     }
 
-    /** The inodes whose attributes an answer tells. */
-    private static List<Long> attributesTold(MessageLite asked, @Nullable MessageLite reply) {
+    /** The inodes whose attributes, or names, an answer tells. */
+    private static List<Long> told(MessageLite asked, @Nullable MessageLite reply) {
         return switch (asked) {
             case GetAttrRequest r -> List.of(r.getInode());
             case OpenForReadingRequest r -> List.of(r.getInode());
-            default ->
-                    switch (reply) {
-                        case LookupReply found when found.hasAttr() ->
-                                List.of(found.getAttr().getInode());
-                        case ReadDirReply listed ->
-                                listed.getEntriesList().stream()
-                                        .filter(DirEntry::hasAttr)
-                                        .map(DirEntry::getInode)
-                                        .toList();
-                        case null, default -> List.of();
-                    };
+            case LookupRequest r when reply instanceof LookupReply found && found.hasAttr() ->
+                    List.of(r.getParent(), found.getAttr().getInode());
+            case LookupRequest r -> List.of(r.getParent());
+            case ReadDirRequest r -> {
+                List<Long> inodes = new ArrayList<>();
+                inodes.add(r.getInode());
+                if (reply instanceof ReadDirReply listed) {
+                    listed.getEntriesList().stream()
+                            .filter(DirEntry::hasAttr)
+                            .forEach(entry -> inodes.add(entry.getInode()));
+                }
+                yield inodes;
+            }
+            default -> List.of();
         };
     }
 

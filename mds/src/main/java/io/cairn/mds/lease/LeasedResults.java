@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>answers that are repeated: the state has gone on since;
  *   <li>changes of attributes: a kernel before Linux 6.16 believes the answer whatever it was told
  *       to forget while the change was on its way;
- *   <li>what a later mutation of the same batch may have changed again.
+ *   <li>what a later mutation of the same batch may have changed again;
+ *   <li>what the session has made with an id of its own: its programs have had their answer.
  * </ul>
  */
 public final class LeasedResults {
@@ -50,12 +51,13 @@ public final class LeasedResults {
             }
             Attr attr = result.getAttr();
             Attr.Builder told = attr.toBuilder();
-            if (!changedLater.contains(attr.getInode())) {
+            long directory = directory(mutation);
+            boolean early = mutation.getOwnInode() != 0;
+            if (!early && !changedLater.contains(attr.getInode())) {
                 told.setAttrLeaseMicros(loan.attributes(attr.getInode()));
                 told.setNoXattrs(hasMade(mutation, result));
             }
-            long directory = directory(mutation);
-            if (directory != 0) {
+            if (!early && directory != 0) {
                 told.setNameLeaseMicros(loan.names(directory));
             }
             lent.set(i, result.toBuilder().setAttr(told).build());

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.FileLayouts;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.FileLayout;
@@ -63,7 +64,10 @@ final class Creation {
         directory.nextSequence = Directories.FIRST_SEQUENCE;
         Inode changed = Directories.add(tx, parent.id, op.getName(), directory, caller.time());
         changed.nlink++;
-        return result(tx, directory, changed).build();
+        if (op.getOpen()) {
+            OpenFiles.open(tx, caller.session(), directory.id);
+        }
+        return result(tx, tx.require(directory.id), changed).build();
     }
 
     static MutationResult symlink(StateTx tx, Caller caller, SymlinkOp op) {
@@ -148,7 +152,7 @@ final class Creation {
             PoolUsers.more(tx, inode.layout);
         }
         if (inode.isRegular()) {
-            inode.ceiling = firstCeiling(inode.layout);
+            inode.ceiling = FileLayouts.firstCeiling(inode.layout);
         }
         tx.add(inode);
         return inode;
@@ -161,11 +165,6 @@ final class Creation {
         }
         tx.tally.maxInode = filledIn != 0 ? filledIn : tx.tally.maxInode + 1;
         return tx.tally.maxInode;
-    }
-
-    /** Up to here a client writes a new file without asking. */
-    static long firstCeiling(FileLayout layout) {
-        return Integer.toUnsignedLong(layout.getChunkSize()) * layout.getStripeCount();
     }
 
     private static int permissions(int mode) {

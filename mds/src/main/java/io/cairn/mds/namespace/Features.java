@@ -75,7 +75,7 @@ public final class Features {
     /** From this level on the results of mutations say which changes of the inode are theirs. */
     public static final int OWN_CHANGES = 9;
 
-    /** From this level on files are delegated to the session that made them. */
+    /** From this level on files and directories are delegated to the session that made them. */
     public static final int DELEGATIONS = 10;
 
     /** From this level on sessions have ranges of inode ids of their own. */
@@ -143,6 +143,7 @@ public final class Features {
                     Map.entry("cairn.LogEntry.free_inodes", READ_OPENS),
                     Map.entry("cairn.OpenSessionEntry.delegates", DELEGATIONS),
                     Map.entry("cairn.GrowOp.keeps_times", DELEGATIONS),
+                    Map.entry("cairn.MkdirOp.open", DELEGATIONS),
                     Map.entry("cairn.Mutation.own_inode", ID_RANGES),
                     Map.entry("cairn.Mutation.acquire_ids", ID_RANGES),
                     Map.entry("cairn.Mutation.return_ids", ID_RANGES),

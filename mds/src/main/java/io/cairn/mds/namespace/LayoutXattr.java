@@ -67,7 +67,7 @@ final class LayoutXattr {
         PoolUsers.more(tx, layout);
         changed.layout = layout;
         if (changed.isRegular()) {
-            changed.ceiling = Creation.firstCeiling(layout);
+            changed.ceiling = FileLayouts.firstCeiling(layout);
         }
         changed.touch(caller.time());
         return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, changed)).build();
@@ -77,7 +77,7 @@ final class LayoutXattr {
         if (file.size != 0
                 || file.truncateSequence != 0
                 || file.leftovers
-                || file.ceiling > Creation.firstCeiling(file.layout)) {
+                || file.ceiling > FileLayouts.firstCeiling(file.layout)) {
             throw new FsException(Errno.ENOTEMPTY, "inode " + file.id + " has or had data");
         }
         if (file.openers != 0 || file.movingPool != 0) {

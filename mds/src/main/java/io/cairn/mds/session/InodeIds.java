@@ -14,6 +14,17 @@ final class InodeIds {
         };
     }
 
+    /** In which it makes something; 0: it makes nothing. */
+    static long directory(Mutation m) {
+        return switch (m.getOpCase()) {
+            case CREATE -> m.getCreate().getParent();
+            case MKDIR -> m.getMkdir().getParent();
+            case SYMLINK -> m.getSymlink().getParent();
+            case MKNOD -> m.getMknod().getParent();
+            default -> 0;
+        };
+    }
+
     /** How many ids it uses up from the one on that it gets. */
     static int number(Mutation m) {
         if (m.hasAcquireIds()) {

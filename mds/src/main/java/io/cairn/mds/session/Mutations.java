@@ -251,9 +251,11 @@ public final class Mutations {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
             } else if (InodeIds.wantsInode(m)) {
                 out.setMutations(i, InodeIds.with(m, nextInode));
-                if (m.getCreate().getOpen()) {
-                    call.proposed().add(nextInode);
-                    delegations.proposed(batch.getSession(), nextInode);
+                if (m.getCreate().getOpen() || m.getMkdir().getOpen()) {
+                    boolean own = m.getOwnInode() != 0;
+                    long inode = own ? m.getOwnInode() : nextInode;
+                    call.proposed().add(inode);
+                    delegations.proposed(batch.getSession(), inode, own);
                 }
                 nextInode += InodeIds.number(m);
             } else {
@@ -271,7 +273,8 @@ public final class Mutations {
 
     /** A program may have been told that it was done: then it is not refused for want of space. */
     private boolean isPromised(Mutation m, long session) {
-        return m.hasSetAttr() && delegations.mayBeOf(session, m.getSetAttr().getInode());
+        long inode = m.getOwnInode() != 0 ? InodeIds.directory(m) : m.getSetAttr().getInode();
+        return inode != 0 && delegations.mayBeOf(session, inode);
     }
 
     /** A file about to be freed is gone for clients. */
@@ -336,7 +339,10 @@ public final class Mutations {
         call.proposed().clear();
     }
 
-    /** What was made is delegated, what was closed is not any more. */
+    /**
+     * What was made is delegated, what was closed is not any more. Where space is low, clients are
+     * to wait for what they make: they are not told that it is delegated.
+     */
     private List<MutationResult> withDelegations(MutationCall call, List<MutationResult> results) {
         long session = call.batch().getSession();
         List<MutationResult> completed = results;
@@ -346,9 +352,10 @@ public final class Mutations {
             long inode = result.getAttr().getInode();
             if (mutation.hasRelease()) {
                 delegations.over(session, mutation.getRelease().getInode());
-            } else if (result.getCreated() && call.proposed().remove(inode)) {
+            } else if ((result.getCreated() || (mutation.hasMkdir() && result.getErrno() == 0))
+                    && call.proposed().remove(inode)) {
                 long round = delegations.granted(session, inode);
-                if (round != 0) {
+                if (round != 0 && !logSpaceLow()) {
                     completed = completed == results ? new ArrayList<>(results) : completed;
                     completed.set(i, result.toBuilder().setDelegation(round).build());
                 }

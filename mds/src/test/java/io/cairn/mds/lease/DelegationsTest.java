@@ -163,7 +163,7 @@ final class DelegationsTest {
     }
 
     private void granted(long inode) {
-        delegations.proposed(MAKER, inode);
+        delegations.proposed(MAKER, inode, false);
         assertThat(delegations.granted(MAKER, inode)).isEqualTo(1);
     }
 
@@ -222,6 +222,21 @@ final class DelegationsTest {
         assertThat(waits(1)).isFalse();
     }
 
+    /** Its programs use it, whatever else holds. */
+    @Test
+    void whatIsAnsweredBeforeItIsMadeIsDelegatedFromItsProposal() {
+        delegations.begin(1);
+        delegations.proposed(MAKER, 9, false);
+        delegations.proposed(MAKER, 10, true);
+        delegations.reading(look);
+        assertThat(waits(9)).isFalse();
+        assertThat(waits(10)).isTrue();
+        delegations.proposed(MAKER, 10, true);
+        delegations.over(MAKER, 10);
+        assertThat(question.again.tryAcquire(1)).as("also where it is proposed again").isTrue();
+        assertThat(peer.recalls).hasSize(1);
+    }
+
     /** The entry that closes it comes after the reading, and before we look who has it open. */
     @Test
     void whatIsClosedUnderANewLeaderIsReadOnceMore() {
@@ -273,7 +288,7 @@ final class DelegationsTest {
                     }
                 });
         for (int file = 1; file <= FILES && !asking.isDone(); file++) {
-            delegations.proposed(MAKER, file);
+            delegations.proposed(MAKER, file, false);
             newest.set(file);
             boolean delegated = delegations.granted(MAKER, file) != 0;
             if (delegated) {

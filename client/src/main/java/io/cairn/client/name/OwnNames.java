@@ -1,0 +1,763 @@
+package io.cairn.client.name;
+
+import com.google.protobuf.ByteString;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.ClientMeters;
+import io.cairn.client.meta.MetaClient;
+import io.cairn.client.meta.NewMutation;
+import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.meta.Results;
+import io.cairn.client.name.OwnDirectory.Entry;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.ReleaseOp;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Directories that are delegated to this client because it made them and nobody else has looked
+ * into them: names are made and removed in them before the MDS has that, and what there is not is
+ * known. Whatever is so answered cannot fail at the MDS, short of the session's end.
+ *
+ * <pre>
+ *   made, with an open --recalled, or too many, or its layout changes--> given up: nothing is answered
+ *     --all told, and nothing believed by the kernel any more--> returned and released: gone
+ * </pre>
+ *
+ * <p>The kernel is told that it may believe what is answered here for a short time only ({@link
+ * #LEASE_NANOS}), which a return waits for: nobody could make it forget.
+ *
+ * <p>Any thread. Nothing waits or completes a future under the monitor; that of the session is
+ * taken under it.
+ */
+public final class OwnNames {
+    private static final Logger LOG = LoggerFactory.getLogger(OwnNames.class);
+
+    /** For how long the kernel may believe what it was answered here. */
+    static final long LEASE_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
+
+    private static final int LEASE_MICROS = (int) TimeUnit.NANOSECONDS.toMicros(LEASE_NANOS);
+
+    /** Well below what the MDS delegates to one session, files included. */
+    static final int MAX_DIRECTORIES = 4_096;
+
+    /** Of all of them: some 30 MB. */
+    static final int MAX_NAMES = 200_000;
+
+    /** Mutations without an answer up to which programs need not wait: a part of what is kept. */
+    private static final int MAX_UNTOLD = 1024;
+
+    /** Directories of which it is remembered that a name was lost. */
+    private static final int MAX_LOST = 1024;
+
+    private static final CompletableFuture<Void> DONE = Async.done();
+
+    /** Where an entry is, whose inode has no other name. */
+    private record Place(OwnDirectory directory, ByteString name) {}
+
+    private final MetaClient meta;
+    private final ClientMeters meters;
+
+    /** The oldest first. */
+    private final LinkedHashMap<Long, OwnDirectory> directories = new LinkedHashMap<>();
+
+    /** Of entries that are the only names of what is no directory. */
+    private final Map<Long, Place> places = new HashMap<>();
+
+    /** Inodes of which the MDS has not answered the making, or the end. */
+    private final Map<Long, CompletableFuture<Void>> untold = new HashMap<>();
+
+    /** Why names are missing that programs were told of, by directory; until that is reported. */
+    private final LinkedHashMap<Long, FsException> lost = new LinkedHashMap<>();
+
+    private int names;
+
+    /** Whether there is anything: most clients have nothing, and pay nothing. */
+    private volatile boolean any;
+
+    public OwnNames(MetaClient meta, ClientMeters meters) {
+        this.meta = meta;
+        this.meters = meters;
+    }
+
+    /** Directories that are delegated, or were and are not given back yet. */
+    public synchronized int count() {
+        return directories.size();
+    }
+
+    // ---- directories --------------------------------------------------------
+
+    /**
+     * The MDS has made a directory and delegated it.
+     *
+     * @param session in which it was opened by that
+     */
+    public void made(Attr directory, long session, long round) {
+        synchronized (this) {
+            add(new OwnDirectory(directory, session, round, DONE, System.nanoTime()));
+        }
+    }
+
+    private void add(OwnDirectory directory) {
+        directories.put(directory.inode, directory);
+        any = true;
+        trim();
+    }
+
+    private void trim() {
+        while (directories.size() > MAX_DIRECTORIES || names > MAX_NAMES) {
+            OwnDirectory oldest = null;
+            for (OwnDirectory directory : directories.values()) {
+                if (directory.givenUp == null) {
+                    oldest = directory;
+                    break;
+                }
+            }
+            if (oldest == null) {
+                return;
+            }
+            var _ = giveUp(oldest);
+        }
+    }
+
+    /**
+     * Gives an open back that brought no delegation with it.
+     *
+     * @param session in which it is open
+     */
+    public void release(long inode, long session) {
+        ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(inode).setOpens(1);
+        var _ = meta.mutateLazily(NewMutation.stamped().setRelease(release).build(), session);
+    }
+
+    /** Others ask for it; completes when all that was done in it is told, at once if nothing is. */
+    public CompletableFuture<Void> tell(long inode) {
+        CompletableFuture<Void> over = DONE;
+        if (any) {
+            synchronized (this) {
+                OwnDirectory directory = directories.get(inode);
+                over = directory == null ? DONE : giveUp(directory);
+            }
+        }
+        if (!over.isDone()) {
+            meta.hurry();
+        }
+        return over;
+    }
+
+    /** Nothing is delegated any more; completes when all is told. */
+    public CompletableFuture<Void> tellAll() {
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        synchronized (this) {
+            List.copyOf(directories.values()).forEach(directory -> all.add(giveUp(directory)));
+        }
+        meta.hurry();
+        return Async.all(all);
+    }
+
+    /** From now on nothing is answered in it. Under the monitor. */
+    private CompletableFuture<Void> giveUp(OwnDirectory directory) {
+        @Nullable CompletableFuture<Void> begun = directory.givenUp;
+        if (begun != null) {
+            return begun;
+        }
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        directory.givenUp = over;
+        forgetNames(directory);
+        long left = Math.max(0, directory.givenNanos() + LEASE_NANOS - System.nanoTime());
+        CompletableFuture<Void> disbelieved = CompletableFuture.runAsync(() -> {}, after(left));
+        var _ =
+                Async.all(List.of(directory.told(), disbelieved))
+                        .whenCompleteAsync(
+                                (v, thrown) -> {
+                                    drop(directory);
+                                    Async.finish(over);
+                                },
+                                after(0));
+        return over;
+    }
+
+    private static Executor after(long nanos) {
+        return CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS, Runnable::run);
+    }
+
+    private void forgetNames(OwnDirectory directory) {
+        names -= directory.size();
+        directory.inodes().forEach(places::remove);
+    }
+
+    private void drop(OwnDirectory directory) {
+        boolean mine;
+        synchronized (this) {
+            mine = directories.remove(directory.inode, directory);
+            noteAny();
+        }
+        if (mine) {
+            release(directory.inode, directory.session);
+        }
+    }
+
+    private void noteAny() {
+        any = !directories.isEmpty() || !untold.isEmpty() || !lost.isEmpty();
+    }
+
+    /** The session has ended, and with it whatever it had open. */
+    public synchronized void sessionEnded() {
+        directories.values().forEach(OwnNames::end);
+        directories.clear();
+        places.clear();
+        names = 0;
+        noteAny();
+    }
+
+    private static void end(OwnDirectory directory) {
+        if (directory.givenUp == null) {
+            directory.givenUp = DONE;
+        }
+    }
+
+    /** Where names may be answered now, else null. Under the monitor. */
+    private @Nullable OwnDirectory answering(long inode) {
+        OwnDirectory directory = directories.get(inode);
+        return directory == null || directory.givenUp != null || !meta.isDelegated(directory.round)
+                ? null
+                : directory;
+    }
+
+    /** Whether the directory is delegated, or was and is not given back yet. */
+    public synchronized boolean has(long inode) {
+        return directories.containsKey(inode);
+    }
+
+    // ---- making -------------------------------------------------------------
+
+    /**
+     * Makes something before the MDS has it.
+     *
+     * @param known called with it before anybody hears of its fate; not under the monitor
+     * @return null where it must be made as usual
+     */
+    public @Nullable Born make(Mutation mutation, Consumer<Born> known) {
+        if (!any || meta.mutationsOutstanding() > MAX_UNTOLD) {
+            return null;
+        }
+        ByteString name = NewInode.name(mutation);
+        OwnDirectory in;
+        Born born;
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        synchronized (this) {
+            in = answering(NewInode.parent(mutation));
+            @Nullable Attr inherited = in == null ? null : in.attr();
+            if (in == null
+                    || inherited == null
+                    || !NewInode.isName(name)
+                    || !in.knows(name)
+                    || in.find(name) != null) {
+                return null;
+            }
+            @Nullable Attr made = NewInode.attr(mutation, inherited);
+            @Nullable PendingMutation pending =
+                    made == null ? null : meta.make(mutation, in.session, in.round);
+            if (made == null || pending == null) {
+                return null;
+            }
+            born = born(in, name, made, pending, told);
+            in.made(mutation.getTime(), Objects.requireNonNull(in.find(name)));
+        }
+        known.accept(born);
+        meters.nameAnswered();
+        OwnDirectory parent = in;
+        var _ =
+                born.pending()
+                        .answer()
+                        .whenComplete(
+                                (result, thrown) -> made(parent, name, born, told, result, thrown));
+        return born;
+    }
+
+    private Born born(
+            OwnDirectory in,
+            ByteString name,
+            Attr made,
+            PendingMutation pending,
+            CompletableFuture<Void> told) {
+        long inode = pending.ownInode();
+        Attr attr = made.toBuilder().setInode(inode).build();
+        int type = Mode.type(attr.getMode());
+        names += in.put(name, new Entry(inode, type, true, attr));
+        in.telling(told);
+        untold.put(inode, told);
+        long now = System.nanoTime();
+        in.given(now);
+        if (type == Mode.DIRECTORY) {
+            add(new OwnDirectory(attr, in.session, in.round, told, now));
+        } else {
+            places.put(inode, new Place(in, name));
+            trim();
+        }
+        return new Born(
+                believed(attr).setNoXattrs(true).build(),
+                in.round,
+                in.session,
+                pending,
+                new CompletableFuture<>());
+    }
+
+    private static Attr.Builder believed(Attr attr) {
+        return attr.toBuilder().setAttrLeaseMicros(LEASE_MICROS).setNameLeaseMicros(LEASE_MICROS);
+    }
+
+    private void made(
+            OwnDirectory in,
+            ByteString name,
+            Born born,
+            CompletableFuture<Void> told,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        @Nullable FsException failure = failure(result, thrown);
+        long inode = born.attr().getInode();
+        synchronized (this) {
+            told(inode, told);
+            in.told(name, inode);
+            if (failure != null) {
+                lost(in, name, failure);
+                notMade(inode);
+            } else if (result != null && result.getDelegation() == 0 && (born.pending().opens())) {
+                var _ = giveUp(in); // as where the MDS is short of space
+            }
+            noteAny();
+        }
+        if (failure != null) {
+            said("made", in, name, failure);
+        }
+        Async.settle(born.done(), null, failure);
+        Async.finish(told);
+    }
+
+    /** Under the monitor. */
+    private void notMade(long inode) {
+        places.remove(inode);
+        @Nullable OwnDirectory directory = directories.remove(inode);
+        if (directory != null && directory.givenUp == null) {
+            forgetNames(directory);
+            end(directory);
+        }
+    }
+
+    private static @Nullable FsException failure(
+            @Nullable MutationResult result, @Nullable Throwable thrown) {
+        return result == null
+                ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
+                : Results.failure(result);
+    }
+
+    /** Under the monitor. */
+    private void told(long inode, CompletableFuture<Void> by) {
+        untold.remove(inode, by);
+    }
+
+    /** What programs were told of the name is not so. Under the monitor. */
+    private void lost(OwnDirectory in, ByteString name, FsException why) {
+        if (in.givenUp == null) {
+            names += in.unsure(name);
+        }
+        lost.put(in.inode, why);
+        if (lost.size() > MAX_LOST) {
+            lost.pollFirstEntry();
+        }
+    }
+
+    private void said(String what, OwnDirectory in, ByteString name, FsException why) {
+        meters.nameLost();
+        LOG.warn(
+                "'{}' in directory {} was not {}, though programs were told so: {}",
+                name.toStringUtf8(),
+                in.inode,
+                what,
+                why.getMessage());
+    }
+
+    // ---- removing -----------------------------------------------------------
+
+    /**
+     * Removes a name that is no directory's before the MDS has that.
+     *
+     * @return the inode, which has no name any more; 0 where it must be removed as usual
+     */
+    public long unlink(Mutation mutation) {
+        return remove(
+                mutation, mutation.getUnlink().getParent(), mutation.getUnlink().getName(), false);
+    }
+
+    /** The same of an empty directory. */
+    public long rmdir(Mutation mutation) {
+        return remove(
+                mutation, mutation.getRmdir().getParent(), mutation.getRmdir().getName(), true);
+    }
+
+    private long remove(Mutation mutation, long parent, ByteString name, boolean directory) {
+        if (!any || meta.mutationsOutstanding() > MAX_UNTOLD) {
+            return 0;
+        }
+        OwnDirectory in;
+        Entry entry;
+        PendingMutation pending;
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        synchronized (this) {
+            in = answering(parent);
+            @Nullable Entry found = in == null || !in.knows(name) ? null : in.find(name);
+            if (in == null
+                    || in.attr() == null
+                    || found == null
+                    || !found.only()
+                    || found.isDirectory() != directory) {
+                return 0;
+            }
+            entry = found;
+            @Nullable OwnDirectory removed = null;
+            if (directory) {
+                removed = answering(entry.inode());
+                if (removed == null || !removed.isEmpty()) {
+                    return 0;
+                }
+            }
+            @Nullable PendingMutation queued = meta.mutateDelegated(mutation, in.session, in.round);
+            if (queued == null) {
+                return 0;
+            }
+            pending = queued;
+            names += in.remove(name);
+            in.removed(mutation.getTime(), entry);
+            places.remove(entry.inode());
+            in.telling(told);
+            in.given(System.nanoTime());
+            untold.put(entry.inode(), told);
+            if (removed != null) {
+                removed.telling(told);
+                var _ = giveUp(removed); // closed behind its removal
+            }
+        }
+        meters.nameAnswered();
+        OwnDirectory from = in;
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) ->
+                                removed(from, name, entry.inode(), told, result, thrown));
+        return entry.inode();
+    }
+
+    private void removed(
+            OwnDirectory in,
+            ByteString name,
+            long inode,
+            CompletableFuture<Void> told,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        @Nullable FsException failure = failure(result, thrown);
+        synchronized (this) {
+            told(inode, told);
+            if (failure != null) {
+                lost(in, name, failure);
+            }
+            noteAny();
+        }
+        if (failure != null) {
+            said("removed", in, name, failure);
+        }
+        Async.finish(told);
+    }
+
+    // ---- what waits for the MDS ---------------------------------------------
+
+    /**
+     * A change of names on its way; of those that are known here, nothing is answered meanwhile.
+     */
+    public final class Change {
+        private final List<Place> changing = new ArrayList<>();
+
+        private Change() {}
+
+        /** One more name. */
+        public Change of(long directory, ByteString name) {
+            if (any) {
+                synchronized (OwnNames.this) {
+                    OwnDirectory in = directories.get(directory);
+                    if (in != null && in.givenUp == null) {
+                        in.changing(name);
+                        changing.add(new Place(in, name));
+                    }
+                }
+            }
+            return this;
+        }
+
+        /** It is not known what the names stand for now, or not here. */
+        public void ended() {
+            end(null, false, null);
+        }
+
+        /** The names are gone. */
+        public void removed(@Nullable Attr last) {
+            end(null, true, null);
+            if (last != null && last.getNlink() == 0) {
+                removedInode(last.getInode());
+            }
+        }
+
+        /**
+         * The last of the names stands for this now, the others for nothing.
+         *
+         * @param only whether it is its only name, and nobody else knows it
+         */
+        public void named(long directory, ByteString name, Attr attr, boolean only) {
+            int type = Mode.type(attr.getMode());
+            end(new Entry(attr.getInode(), type, only, null), true, new Name(directory, name));
+        }
+
+        private record Name(long directory, ByteString name) {}
+
+        private void end(@Nullable Entry entry, boolean sure, @Nullable Name named) {
+            if (changing.isEmpty()) {
+                return;
+            }
+            synchronized (OwnNames.this) {
+                for (Place place : changing) {
+                    OwnDirectory in = place.directory;
+                    in.changed(place.name);
+                    if (in.givenUp != null) {
+                        continue;
+                    }
+                    @Nullable Entry before = in.find(place.name);
+                    if (before != null) {
+                        places.remove(before.inode());
+                    }
+                    boolean here =
+                            named != null
+                                    && named.directory == in.inode
+                                    && named.name.equals(place.name);
+                    if (!sure) {
+                        names += in.unsure(place.name);
+                    } else if (!here || entry == null) {
+                        names += in.remove(place.name);
+                    } else {
+                        names += in.put(place.name, entry);
+                    }
+                }
+                for (Place place : changing) {
+                    @Nullable Entry now = place.directory.find(place.name);
+                    if (now != null && now.only() && !now.isDirectory()) {
+                        places.put(now.inode(), place);
+                    }
+                }
+                trim();
+            }
+        }
+    }
+
+    /** Before somebody queues a change of names for which he waits. */
+    public Change change() {
+        return new Change();
+    }
+
+    /** Whether it is its only name, and nobody else knows it. */
+    public boolean isOnly(long directory, ByteString name) {
+        if (!any) {
+            return false;
+        }
+        synchronized (this) {
+            OwnDirectory in = answering(directory);
+            @Nullable Entry entry = in == null || !in.knows(name) ? null : in.find(name);
+            return entry != null && entry.only();
+        }
+    }
+
+    /** The inode gets another name. */
+    public void linking(long inode) {
+        if (any) {
+            synchronized (this) {
+                Place place = places.remove(inode);
+                if (place != null) {
+                    place.directory.linked(place.name);
+                }
+            }
+        }
+    }
+
+    /** A directory was removed by somebody who waited for it: it is closed. */
+    private void removedInode(long inode) {
+        synchronized (this) {
+            OwnDirectory directory = directories.get(inode);
+            if (directory != null) {
+                var _ = giveUp(directory);
+            }
+        }
+    }
+
+    /** Attributes of a directory are about to be changed, by one who waits for it. */
+    public void attrChanging(long inode) {
+        if (any) {
+            synchronized (this) {
+                OwnDirectory directory = directories.get(inode);
+                if (directory != null) {
+                    directory.attrChanging();
+                }
+            }
+        }
+    }
+
+    /**
+     * @param now null: that is not known
+     */
+    public void attrChanged(long inode, @Nullable Attr now) {
+        if (any) {
+            synchronized (this) {
+                OwnDirectory directory = directories.get(inode);
+                if (directory == null) {
+                    return;
+                }
+                if (now == null) {
+                    var _ = giveUp(directory);
+                } else {
+                    directory.attrChanged(now);
+                }
+            }
+        }
+    }
+
+    // ---- asking -------------------------------------------------------------
+
+    /**
+     * What is known of the name: what it stands for, or that there is none.
+     *
+     * @return null: the MDS has to be asked, when it is {@link #ready}
+     */
+    public @Nullable LookupReply find(long directory, ByteString name) {
+        if (!any) {
+            return null;
+        }
+        synchronized (this) {
+            OwnDirectory in = answering(directory);
+            if (in == null || !NewInode.isName(name) || !in.knows(name)) {
+                return null;
+            }
+            @Nullable Entry entry = in.find(name);
+            LookupReply.Builder reply = LookupReply.newBuilder();
+            if (entry == null) {
+                reply.setMissingLeaseMicros(LEASE_MICROS);
+            } else {
+                @Nullable OwnDirectory below =
+                        entry.isDirectory() ? answering(entry.inode()) : null;
+                @Nullable Attr attr = below == null ? entry.untold() : below.exactAttr();
+                if (attr == null || (entry.isDirectory() && below == null)) {
+                    return null;
+                }
+                if (below != null) {
+                    below.given(System.nanoTime());
+                }
+                reply.setAttr(believed(attr));
+            }
+            in.given(System.nanoTime());
+            return reply.build();
+        }
+    }
+
+    /** The attributes of a directory that is delegated; null: the MDS has to be asked. */
+    public @Nullable Attr attributes(long inode) {
+        if (!any) {
+            return null;
+        }
+        synchronized (this) {
+            @Nullable OwnDirectory directory = answering(inode);
+            @Nullable Attr attr = directory == null ? null : directory.exactAttr();
+            if (directory == null || attr == null) {
+                return null;
+            }
+            directory.given(System.nanoTime());
+            return attr.toBuilder().setAttrLeaseMicros(LEASE_MICROS).build();
+        }
+    }
+
+    /** Completes when the MDS can be asked for the name. */
+    public CompletableFuture<Void> ready(long directory, ByteString name) {
+        if (!any) {
+            return DONE;
+        }
+        List<CompletableFuture<Void>> before = new ArrayList<>(2);
+        synchronized (this) {
+            OwnDirectory in = directories.get(directory);
+            @Nullable Entry entry = in == null ? null : in.find(name);
+            if (in != null && (in.givenUp != null || entry == null)) {
+                before.add(in.told());
+            } else if (entry != null) {
+                addUntold(entry.inode(), before);
+                @Nullable OwnDirectory below = directories.get(entry.inode());
+                if (below != null) {
+                    before.add(below.told());
+                }
+            }
+            addUntold(directory, before);
+        }
+        return awaited(before);
+    }
+
+    /** Completes when the MDS has all that was done to this inode, and to names in it. */
+    public CompletableFuture<Void> ready(long inode) {
+        if (!any) {
+            return DONE;
+        }
+        List<CompletableFuture<Void>> before = new ArrayList<>(2);
+        synchronized (this) {
+            addUntold(inode, before);
+            OwnDirectory directory = directories.get(inode);
+            if (directory != null) {
+                before.add(directory.told());
+            }
+        }
+        return awaited(before);
+    }
+
+    private void addUntold(long inode, List<CompletableFuture<Void>> to) {
+        @Nullable CompletableFuture<Void> by = untold.get(inode);
+        if (by != null) {
+            to.add(by);
+        }
+    }
+
+    private CompletableFuture<Void> awaited(List<CompletableFuture<Void>> before) {
+        before.removeIf(CompletableFuture::isDone);
+        if (before.isEmpty()) {
+            return DONE;
+        }
+        meta.hurry();
+        return before.size() == 1 ? before.getFirst() : Async.all(before);
+    }
+
+    /** As {@link #ready(long)}; fails, once, if a name was lost that programs were told of. */
+    public CompletableFuture<Void> synced(long directory) {
+        return Async.then(
+                ready(directory),
+                nothing -> {
+                    @Nullable FsException why;
+                    synchronized (this) {
+                        why = lost.remove(directory);
+                        noteAny();
+                    }
+                    return why == null ? DONE : CompletableFuture.failedFuture(why);
+                });
+    }
+}

@@ -1,0 +1,247 @@
+package io.cairn.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.fake.FakeCluster;
+import io.cairn.client.fake.FakeDelegations;
+import io.cairn.client.fake.FakeMds;
+import io.cairn.client.fake.Fault;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.DirEntry;
+import io.cairn.common.proto.Method;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Names in directories that are delegated to the client that made them. */
+class OwnNamesTest extends ClientFixture {
+    private FakeDelegations delegations;
+
+    @Override
+    FakeCluster makeCluster() throws IOException {
+        return new FakeCluster(2, 2, FakeCluster.layout(1 << 16, 1, 1 << 16));
+    }
+
+    @BeforeEach
+    void allow() {
+        delegations = cluster.names().delegations();
+        delegations.allow(true);
+        cluster.names().reads().allow(true);
+    }
+
+    private CairnClient delegating() {
+        CairnClient client = connect("early_names = true");
+        long session = cluster.names().onlySession();
+        await().until(() -> delegations.hasTold(session));
+        return client;
+    }
+
+    /** A directory in which names are answered at once, as ids are at hand. */
+    private long directory(CairnClient client) {
+        long directory = mkdir(client, client.rootInode(), "d").getInode();
+        await().until(() -> {
+            get(client.symlink(directory, bytes("probe"), bytes("x"), WHO));
+            get(client.unlink(directory, bytes("probe")));
+            return cluster.mds(0).received().stream()
+                    .flatMap(batch -> batch.getMutationsList().stream())
+                    .anyMatch(m -> m.getOwnInode() != 0);
+        });
+        get(client.syncDirectory(directory));
+        return directory;
+    }
+
+    private static Attr mkdir(CairnClient client, long parent, String name) {
+        return get(client.mkdir(parent, bytes(name), 0755, WHO));
+    }
+
+    private static CompletableFuture<OpenFile> make(CairnClient client, long parent, String name) {
+        return client.create(parent, bytes(name), REGULAR, true, WHO);
+    }
+
+    private FakeMds hold() {
+        FakeMds mds = cluster.mds(0);
+        mds.faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        return mds;
+    }
+
+    private static void letGo(FakeMds mds) {
+        mds.faults(m -> Fault.NONE);
+        mds.letGo();
+    }
+
+    private List<String> listed(long directory) {
+        return cluster.names().readDir(directory).getEntriesList().stream()
+                .map(DirEntry::getName)
+                .map(name -> name.toStringUtf8())
+                .toList();
+    }
+
+    private static void fails(CompletableFuture<?> asked, Errno errno) {
+        assertThatThrownBy(() -> get(asked)).hasStackTraceContaining(errno.name() + " (");
+    }
+
+    private static void missing(CompletableFuture<?> asked) {
+        fails(asked, Errno.ENOENT);
+    }
+
+    // ---- what does not wait
+
+    @Test
+    void namesAreMadeFoundAndRemovedBeforeTheMdsHasThem() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        OpenFile file = get(make(client, directory, "f"));
+        get(write(file, 0, "abc"));
+        get(file.flush());
+        long below = mkdir(client, directory, "below").getInode();
+        get(make(client, below, "g"));
+        Attr link = get(client.symlink(below, bytes("s"), bytes("target"), WHO));
+        assertThat(link.getSize()).isEqualTo(6);
+        assertThat(get(client.lookup(directory, bytes("f"))).getSize()).isEqualTo(3);
+        assertThat(get(client.lookup(below, bytes("s"))).getInode()).isEqualTo(link.getInode());
+        missing(client.lookup(directory, bytes("no")));
+        get(client.unlink(below, bytes("s")));
+        missing(client.lookup(below, bytes("s")));
+        assertThat(listed(directory)).isEmpty();
+        CompletableFuture<Void> synced = client.syncDirectory(below);
+        CompletableFuture<Void> fileSynced = file.fsync();
+        await().until(() -> mds.held() > 0);
+        assertThat(synced.isDone()).isFalse();
+        assertThat(fileSynced.isDone()).isFalse();
+        letGo(mds);
+        get(synced);
+        get(fileSynced);
+        assertThat(listed(directory)).containsExactlyInAnyOrder("f", "below");
+        assertThat(listed(below)).containsExactly("g");
+        assertThat(cluster.names().attr(file.inode()).getSize()).isEqualTo(3);
+    }
+
+    @Test
+    void aTreeIsRemovedBeforeTheMdsHasIt() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        long below = mkdir(client, directory, "below").getInode();
+        OpenFile file = get(make(client, below, "f"));
+        get(client.syncDirectory(below));
+        FakeMds mds = hold();
+        CompletableFuture<Void> full = client.rmdir(directory, bytes("below"));
+        await().until(() -> mds.held() > 0);
+        letGo(mds);
+        fails(full, Errno.ENOTEMPTY);
+        long again = mkdir(client, directory, "again").getInode();
+        OpenFile second = get(make(client, again, "f"));
+        get(second.release());
+        get(client.syncDirectory(again));
+        var _ = hold();
+        get(client.unlink(again, bytes("f")));
+        get(client.rmdir(directory, bytes("again")));
+        missing(client.lookup(directory, bytes("again")));
+        letGo(mds);
+        get(client.syncDirectory(directory));
+        assertThat(listed(directory)).containsExactly("below");
+        get(file.release());
+        await().until(() -> !delegations.isHeld(again));
+    }
+
+    @Test
+    void whatAsksTheMdsWaitsForWhatItHasNot() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        Attr below = mkdir(client, directory, "below");
+        Attr link = get(client.symlink(directory, bytes("s"), bytes("x"), WHO));
+        List<CompletableFuture<?>> asked =
+                List.of(
+                        client.readDir(below.getInode(), 0, 1 << 16, true),
+                        client.getAttr(link.getInode()),
+                        client.readDir(directory, 0, 1 << 16, true));
+        await().until(() -> mds.held() > 0);
+        assertThat(asked).noneMatch(CompletableFuture::isDone);
+        letGo(mds);
+        asked.forEach(ClientFixture::get);
+    }
+
+    // ---- recalls
+
+    @Test
+    void aRecalledDirectoryIsReturnedWhenAllOfItIsTold() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        List<List<String>> shown = new CopyOnWriteArrayList<>();
+        delegations.onReturn(inode -> {
+            if (inode == directory) {
+                shown.add(listed(directory));
+            }
+        });
+        FakeMds mds = hold();
+        get(make(client, directory, "f"));
+        mds.recallDelegations(cluster.names().onlySession(), directory);
+        await().until(() -> mds.held() > 0);
+        CompletableFuture<OpenFile> later = make(client, directory, "g");
+        assertThat(later.isDone()).isFalse();
+        assertThat(shown).isEmpty();
+        letGo(mds);
+        get(later);
+        await().until(() -> !shown.isEmpty());
+        assertThat(shown.getFirst()).contains("f");
+        await("it is closed").until(() -> cluster.names().opens(directory) == 0);
+    }
+
+    @Test
+    void withoutSpaceProgramsWait() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        delegations.grudging(true);
+        get(make(client, directory, "f"));
+        get(client.syncDirectory(directory));
+        FakeMds mds = hold();
+        CompletableFuture<OpenFile> later = make(client, directory, "g");
+        await().until(() -> mds.held() > 0);
+        assertThat(later.isDone()).isFalse();
+        letGo(mds);
+        get(later);
+    }
+
+    // ---- losses
+
+    @Test
+    void aNameThatIsNotMadeAfterAllIsReportedOnce() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        OpenFile file = get(make(client, directory, "f"));
+        cluster.evictAll();
+        letGo(mds);
+        await().untilAsserted(() -> fails(client.syncDirectory(directory), Errno.EIO));
+        get(client.syncDirectory(directory));
+        fails(file.fsync(), Errno.ESTALE);
+        missing(client.lookup(directory, bytes("f")));
+    }
+
+    // ---- attributes
+
+    /** All that programs are told of what is made is what the MDS makes of it. */
+    @Test
+    void attributesAreThoseOfTheMds() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        Attr told = get(make(client, directory, "f")).made();
+        letGo(mds);
+        get(client.syncDirectory(directory));
+        Attr made = cluster.names().attr(told.getInode());
+        assertThat(told.getMode()).isEqualTo(made.getMode());
+        assertThat(told.getSizeCeiling()).isEqualTo(made.getSizeCeiling());
+        assertThat(told.getLayout()).isEqualTo(made.getLayout());
+        assertThat(told.getNlink()).isEqualTo(made.getNlink());
+    }
+}
