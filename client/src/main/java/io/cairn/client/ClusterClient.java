@@ -410,19 +410,9 @@ final class ClusterClient implements CairnClient {
                             if (open && !names.has(inode)) {
                                 names.release(inode, pending.session());
                             }
-                            end(change, mkdir.getParent(), mkdir.getName(), result);
+                            change.answered(mkdir.getParent(), mkdir.getName(), result, true);
                         });
         return Async.map(pending.reply(), result -> table.merge(result.getAttr()));
-    }
-
-    /** What was made is known to nobody else where its name is not. */
-    private static void end(
-            OwnNames.Change change, long parent, ByteString name, @Nullable MutationResult result) {
-        if (result != null && result.getErrno() == 0) {
-            change.named(parent, name, result.getAttr(), true);
-        } else {
-            change.ended();
-        }
     }
 
     @Override
@@ -470,7 +460,8 @@ final class ClusterClient implements CairnClient {
         PendingMutation pending = pending(mutation);
         var _ =
                 pending.answer()
-                        .whenComplete((result, thrown) -> end(change, parent, name, result));
+                        .whenComplete(
+                                (result, thrown) -> change.answered(parent, name, result, true));
         return timed(op, Async.map(pending.reply(), result -> table.merge(result.getAttr())));
     }
 
@@ -497,17 +488,9 @@ final class ClusterClient implements CairnClient {
         PendingMutation pending = pending(NewMutation.stamped().setLink(link).build());
         var _ =
                 pending.answer()
-                        .whenComplete((result, thrown) -> {
-                            if (result != null && result.getErrno() == 0) {
-                                change.named(
-                                        link.getNewParent(),
-                                        link.getNewName(),
-                                        result.getAttr(),
-                                        false);
-                            } else {
-                                change.ended();
-                            }
-                        });
+                        .whenComplete((result, thrown) ->
+                                change.answered(
+                                        link.getNewParent(), link.getNewName(), result, false));
         return timed(Op.LINK, Async.map(pending.reply(), result -> table.merge(result.getAttr())));
     }
 
@@ -591,13 +574,9 @@ final class ClusterClient implements CairnClient {
         PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build());
         var _ =
                 pending.answer()
-                        .whenComplete((result, thrown) -> {
-                            if (result != null && result.getErrno() == 0 && !exchange) {
-                                change.named(to.directory(), to.name(), result.getAttr(), only);
-                            } else {
-                                change.ended();
-                            }
-                        });
+                        .whenComplete((result, thrown) ->
+                                change.answered(
+                                        to.directory(), to.name(), exchange ? null : result, only));
         return Async.map(
                 pending.reply(),
                 result -> {

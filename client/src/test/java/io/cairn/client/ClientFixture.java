@@ -1,6 +1,7 @@
 package io.cairn.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
@@ -80,6 +81,14 @@ abstract class ClientFixture {
 
     static String read(OpenFile file, long offset, int length) {
         return text(get(file.read(offset, length)));
+    }
+
+    /** A client, the only one, to which the fake MDS has begun to delegate what it makes. */
+    CairnClient delegating(String... lines) {
+        CairnClient client = connect(lines);
+        long session = cluster.names().onlySession();
+        await().until(() -> cluster.names().delegations().hasTold(session));
+        return client;
     }
 
     static CompletableFuture<?> resize(CairnClient client, OpenFile file, long size) {

@@ -52,10 +52,7 @@ class DelegatedFileTest extends ClientFixture {
     }
 
     private CairnClient delegating() {
-        CairnClient client = connect(NEVER);
-        long session = cluster.names().onlySession();
-        await().until(() -> delegations.hasTold(session));
-        return client;
+        return delegating(NEVER);
     }
 
     private OpenFile delegated(CairnClient client, String name) {

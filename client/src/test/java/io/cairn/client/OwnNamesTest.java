@@ -38,10 +38,7 @@ class OwnNamesTest extends ClientFixture {
     }
 
     private CairnClient delegating() {
-        CairnClient client = connect("early_names = true");
-        long session = cluster.names().onlySession();
-        await().until(() -> delegations.hasTold(session));
-        return client;
+        return delegating("early_names = true");
     }
 
     /** A directory in which names are answered at once, as ids are at hand. */

@@ -44,13 +44,6 @@ class WriteBehindTest extends ClientFixture {
         delegations.allow(true);
     }
 
-    private CairnClient delegating(String... lines) {
-        CairnClient client = connect(lines);
-        long session = cluster.names().onlySession();
-        await().until(() -> delegations.hasTold(session));
-        return client;
-    }
-
     private void writes(Fault fault) {
         cluster.data()
                 .forEach(server ->

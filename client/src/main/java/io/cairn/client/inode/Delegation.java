@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.name.Times;
+import io.cairn.client.base.Times;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;

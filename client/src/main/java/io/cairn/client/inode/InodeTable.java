@@ -125,10 +125,7 @@ public final class InodeTable {
 
     private static void made(
             InodeState state, @Nullable MutationResult result, @Nullable Throwable thrown) {
-        @Nullable FsException failure =
-                result == null
-                        ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
-                        : Results.failure(result);
+        @Nullable FsException failure = Results.failure(result, thrown);
         synchronized (state) {
             state.delegation.made();
             if (failure != null) {

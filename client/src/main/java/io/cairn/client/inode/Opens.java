@@ -164,7 +164,7 @@ public final class Opens {
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
-                            FsException failure = failure(result, thrown);
+                            FsException failure = Results.failure(result, thrown);
                             boolean counted =
                                     failure == null
                                             && result != null
@@ -212,7 +212,7 @@ public final class Opens {
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
-                            FsException failure = failure(result, thrown);
+                            FsException failure = Results.failure(result, thrown);
                             if (failure != null || result == null) {
                                 change.ended();
                                 delegations.created(ticket, 0, 0, () -> {});
@@ -266,14 +266,6 @@ public final class Opens {
 
     private PendingMutation mutate(Mutation mutation) {
         return services.meta().mutate(mutation, System.nanoTime() + services.metadataNanos());
-    }
-
-    private static @Nullable FsException failure(
-            @Nullable MutationResult result, @Nullable Throwable thrown) {
-        if (thrown != null || result == null) {
-            return Async.failure(thrown == null ? new IllegalStateException() : thrown);
-        }
-        return Results.failure(result);
     }
 
     private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {

@@ -161,10 +161,7 @@ public final class Publisher {
             CompletableFuture<Void> done,
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
-        FsException failure =
-                result == null
-                        ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
-                        : Results.failure(result);
+        FsException failure = Results.failure(result, thrown);
         synchronized (state) {
             state.delegation.answered();
             if (failure == null && result != null && result.hasAttr()) {

@@ -1,5 +1,6 @@
 package io.cairn.client.meta;
 
+import io.cairn.client.base.Async;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutationResult;
@@ -12,6 +13,14 @@ public final class Results {
     /** Null when it was done. */
     public static @Nullable FsException failure(MutationResult result) {
         return result.getErrno() == 0 ? null : failed(result);
+    }
+
+    /** The same where there may be no result. */
+    public static @Nullable FsException failure(
+            @Nullable MutationResult result, @Nullable Throwable thrown) {
+        return result == null
+                ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
+                : failure(result);
     }
 
     /** The failure of a result known to be one. */

@@ -2,6 +2,7 @@ package io.cairn.client.name;
 
 import com.google.protobuf.ByteString;
 import io.cairn.client.base.Async;
+import io.cairn.client.base.Times;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Timespec;

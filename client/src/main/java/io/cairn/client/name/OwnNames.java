@@ -329,7 +329,7 @@ public final class OwnNames {
             CompletableFuture<Void> told,
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
-        @Nullable FsException failure = failure(result, thrown);
+        @Nullable FsException failure = Results.failure(result, thrown);
         long inode = born.attr().getInode();
         synchronized (this) {
             told(inode, told);
@@ -357,13 +357,6 @@ public final class OwnNames {
             forgetNames(directory);
             end(directory);
         }
-    }
-
-    private static @Nullable FsException failure(
-            @Nullable MutationResult result, @Nullable Throwable thrown) {
-        return result == null
-                ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
-                : Results.failure(result);
     }
 
     /** Under the monitor. */
@@ -468,7 +461,7 @@ public final class OwnNames {
             CompletableFuture<Void> told,
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
-        @Nullable FsException failure = failure(result, thrown);
+        @Nullable FsException failure = Results.failure(result, thrown);
         synchronized (this) {
             told(inode, told);
             if (failure != null) {
@@ -527,6 +520,20 @@ public final class OwnNames {
         public void named(long directory, ByteString name, Attr attr, boolean only) {
             int type = Mode.type(attr.getMode());
             end(new Entry(attr.getInode(), type, only, null), true, new Name(directory, name));
+        }
+
+        /**
+         * {@link #named} if that was done, else {@link #ended}.
+         *
+         * @param result null: nobody knows
+         */
+        public void answered(
+                long directory, ByteString name, @Nullable MutationResult result, boolean only) {
+            if (result != null && result.getErrno() == 0) {
+                named(directory, name, result.getAttr(), only);
+            } else {
+                ended();
+            }
         }
 
         private record Name(long directory, ByteString name) {}

@@ -1,4 +1,4 @@
-package io.cairn.client.name;
+package io.cairn.client.base;
 
 import io.cairn.common.proto.Timespec;
 
