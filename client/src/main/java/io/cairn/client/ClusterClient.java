@@ -152,7 +152,7 @@ final class ClusterClient implements CairnClient {
         return Async.then(
                 names.ready(parent, request.getName()),
                 nothing ->
-                        Async.map(
+                        Async.then(
                                 query(
                                         Method.LOOKUP,
                                         session ->
@@ -160,7 +160,23 @@ final class ClusterClient implements CairnClient {
                                                         .setLeaseSession(session)
                                                         .build(),
                                         LookupReply.parser()),
-                                this::merged));
+                                this::current));
+    }
+
+    /** With the attributes that the inode has here: the MDS may not have all yet. */
+    private CompletableFuture<LookupReply> current(LookupReply reply) {
+        if (!reply.hasAttr() || !names.has(reply.getAttr().getInode())) {
+            return CompletableFuture.completedFuture(merged(reply));
+        }
+        return Async.map(
+                attributes(reply.getAttr().getInode()),
+                attr ->
+                        reply.toBuilder()
+                                .setAttr(
+                                        attr.toBuilder()
+                                                .setNameLeaseMicros(
+                                                        reply.getAttr().getNameLeaseMicros()))
+                                .build());
     }
 
     private LookupReply merged(LookupReply reply) {
@@ -179,23 +195,25 @@ final class ClusterClient implements CairnClient {
         if (open != null && open.isDelegated()) {
             return timed(Op.GETATTR, CompletableFuture.completedFuture(open.merged()));
         }
+        return timed(Op.GETATTR, attributes(inode));
+    }
+
+    private CompletableFuture<Attr> attributes(long inode) {
         @Nullable Attr own = names.attributes(inode);
         if (own != null) {
-            return timed(Op.GETATTR, CompletableFuture.completedFuture(own));
+            return CompletableFuture.completedFuture(own);
         }
-        return timed(
-                Op.GETATTR,
-                Async.map(
-                        query(
-                                inode,
-                                Method.GET_ATTR,
-                                session ->
-                                        GetAttrRequest.newBuilder()
-                                                .setInode(inode)
-                                                .setLeaseSession(session)
-                                                .build(),
-                                GetAttrReply.parser()),
-                        reply -> table.merge(reply.getAttr())));
+        return Async.map(
+                query(
+                        inode,
+                        Method.GET_ATTR,
+                        session ->
+                                GetAttrRequest.newBuilder()
+                                        .setInode(inode)
+                                        .setLeaseSession(session)
+                                        .build(),
+                        GetAttrReply.parser()),
+                reply -> table.merge(reply.getAttr()));
     }
 
     @Override
@@ -254,15 +272,23 @@ final class ClusterClient implements CairnClient {
                 System.nanoTime() + services.metadataNanos());
     }
 
-    /** Puts size and mtime of this client's own writes into the entries of open files. */
+    /**
+     * Puts size and mtime of this client's own writes into the entries of open files; those of
+     * directories of which the MDS may not have all have no attributes.
+     */
     private ReadDirReply withOwnWrites(ReadDirReply reply) {
         ReadDirReply.Builder merged = null;
         for (int i = 0; i < reply.getEntriesCount(); i++) {
             DirEntry entry = reply.getEntries(i);
-            Attr known = entry.hasAttr() ? table.merge(entry.getAttr()) : entry.getAttr();
-            if (known != entry.getAttr()) {
+            if (!entry.hasAttr()) {
+                continue;
+            }
+            Attr known = table.merge(entry.getAttr());
+            boolean own = names.has(known.getInode());
+            if (own || known != entry.getAttr()) {
                 merged = merged == null ? reply.toBuilder() : merged;
-                merged.setEntries(i, entry.toBuilder().setAttr(known).build());
+                DirEntry.Builder here = entry.toBuilder();
+                merged.setEntries(i, (own ? here.clearAttr() : here.setAttr(known)).build());
             }
         }
         return merged == null ? reply : merged.build();

@@ -122,6 +122,30 @@ class OwnNamesTest extends ClientFixture {
         assertThat(cluster.names().attr(file.inode()).getSize()).isEqualTo(3);
     }
 
+    /** The directory above is somebody else's: its names are asked for. */
+    @Test
+    void attributesThatComeWithItsNameAreThoseThatItHasHere() {
+        CairnClient client = delegating();
+        directory(client);
+        Attr before = mkdir(client, client.rootInode(), "e");
+        long directory = before.getInode();
+        FakeMds mds = hold();
+        mkdir(client, directory, "below");
+        Attr found = get(client.lookup(client.rootInode(), bytes("e")));
+        assertThat(found.getNlink()).isEqualTo(before.getNlink() + 1);
+        assertThat(get(client.readDir(client.rootInode(), 0, 4096, true)).getEntriesList())
+                .filteredOn(entry -> entry.getInode() == directory)
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.hasAttr()).isFalse());
+        CompletableFuture<Attr> refused = client.mkdir(directory, bytes("below"), 0755, WHO);
+        CompletableFuture<Attr> asked = client.lookup(client.rootInode(), bytes("e"));
+        await().until(() -> mds.held() > 0);
+        assertThat(asked.isDone()).isFalse();
+        letGo(mds);
+        fails(refused, Errno.EEXIST);
+        assertThat(get(asked).getInode()).isEqualTo(directory);
+    }
+
     @Test
     void aTreeIsRemovedBeforeTheMdsHasIt() {
         CairnClient client = delegating();

@@ -11,12 +11,12 @@ import org.awaitility.Awaitility;
 
 /**
  * Writers that remember, outside the file system, what was acknowledged to them. After a crash
- * every acknowledged change must be there, and of an operation that was in flight either the old
- * state or the new one.
+ * every promised change must be there, and of an operation that was in flight either the old state
+ * or the new one.
  *
  * <p>Each {@link CrashWriter} owns a directory. It overwrites records of one file, with fsync, and
- * makes, renames and removes small files and directories, without. It ends at the first error: the
- * cluster is gone.
+ * makes, renames and removes small files and directories ({@link CrashNames} says what is promised
+ * of those). It ends at the first error: the cluster is gone.
  */
 final class CrashWorkload {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -79,6 +79,7 @@ final class CrashWorkload {
     void finish() {
         join();
         writers.forEach(CrashWriter::assertWriting);
+        writers.forEach(CrashWriter::survived);
     }
 
     /** Compares everything with what was acknowledged; throws AssertionError for a loss. */

@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
@@ -32,7 +34,10 @@ final class CrashWriter {
     private final int id;
     private final SplittableRandom random;
     private final LongConsumer acknowledged;
-    private final CrashNames names;
+
+    /** In directories of their own; the last is still changed. */
+    private final List<CrashNames> names = new ArrayList<>();
+
     private final long[] ackedVersion = new long[SLOTS];
 
     /** What each slot is known to hold; zeros at first. */
@@ -57,14 +62,20 @@ final class CrashWriter {
         this.id = id;
         this.random = random;
         this.acknowledged = acknowledged;
-        this.names = new CrashNames(directory(root), DATA, random.split());
     }
 
     private Path directory(Path below) {
         return below.resolve("writer-" + id);
     }
 
+    private Path namesDirectory(Path below, int number) {
+        return directory(below).resolve("names-" + number);
+    }
+
     void start() {
+        if (names.isEmpty() || id % 2 == 0) { // others go on in a directory of another mount
+            names.add(new CrashNames(namesDirectory(root, names.size()), random.split()));
+        }
         stopping = false;
         end = null;
         Thread t = new Thread(this::run, "crash-writer-" + id);
@@ -106,9 +117,15 @@ final class CrashWriter {
         }
     }
 
+    /** The mount lives: whatever was acknowledged is promised. */
+    void survived() {
+        names.forEach(CrashNames::promised);
+    }
+
     private void run() {
         try {
-            names.makeDirectory();
+            Files.createDirectories(directory(root));
+            names.getLast().makeDirectory();
             try (FileChannel file =
                     FileChannel.open(
                             directory(root).resolve(DATA),
@@ -117,7 +134,7 @@ final class CrashWriter {
                 while (!stopping) {
                     long begun = System.nanoTime();
                     if (random.nextInt(3) == 0) {
-                        names.change();
+                        names.getLast().change();
                     } else {
                         writeSlot(file);
                     }
@@ -153,7 +170,9 @@ final class CrashWriter {
     void verify(Path sameRoot) {
         try {
             verifySlots(directory(sameRoot).resolve(DATA));
-            names.verify(directory(sameRoot));
+            for (int i = 0; i < names.size(); i++) {
+                names.get(i).verify(namesDirectory(sameRoot, i));
+            }
         } catch (IOException e) {
             throw new AssertionError("writer " + id + " cannot read back", e);
         }

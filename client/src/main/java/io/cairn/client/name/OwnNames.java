@@ -240,8 +240,13 @@ public final class OwnNames {
     }
 
     /** Whether the directory is delegated, or was and is not given back yet. */
-    public synchronized boolean has(long inode) {
-        return directories.containsKey(inode);
+    public boolean has(long inode) {
+        if (!any) {
+            return false;
+        }
+        synchronized (this) {
+            return directories.containsKey(inode);
+        }
     }
 
     // ---- making -------------------------------------------------------------
