@@ -203,17 +203,24 @@ final class ClusterClient implements CairnClient {
         if (own != null) {
             return CompletableFuture.completedFuture(own);
         }
-        return Async.map(
-                query(
-                        inode,
-                        Method.GET_ATTR,
-                        session ->
-                                GetAttrRequest.newBuilder()
-                                        .setInode(inode)
-                                        .setLeaseSession(session)
-                                        .build(),
-                        GetAttrReply.parser()),
-                reply -> table.merge(reply.getAttr()));
+        return Async.then(
+                names.ready(inode),
+                nothing -> {
+                    long asked = names.asked(inode);
+                    return Async.map(
+                            query(
+                                    Method.GET_ATTR,
+                                    session ->
+                                            GetAttrRequest.newBuilder()
+                                                    .setInode(inode)
+                                                    .setLeaseSession(session)
+                                                    .build(),
+                                    GetAttrReply.parser()),
+                            reply -> {
+                                names.learned(asked, reply.getAttr());
+                                return table.merge(reply.getAttr());
+                            });
+                });
     }
 
     @Override
@@ -600,9 +607,11 @@ final class ClusterClient implements CairnClient {
         PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build());
         var _ =
                 pending.answer()
-                        .whenComplete((result, thrown) ->
-                                change.answered(
-                                        to.directory(), to.name(), exchange ? null : result, only));
+                        .whenComplete((result, thrown) -> {
+                            @Nullable MutationResult one = exchange ? null : result;
+                            change.answered(to.directory(), to.name(), one, only);
+                            names.moved(one == null ? null : one.getAttr());
+                        });
         return Async.map(
                 pending.reply(),
                 result -> {
@@ -629,7 +638,11 @@ final class ClusterClient implements CairnClient {
         CompletableFuture<Void> done =
                 Async.then(
                         closed,
-                        nothing -> changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set)));
+                        nothing ->
+                                changed(
+                                        Op.SETXATTR,
+                                        inode,
+                                        NewMutation.stamped().setSetXattr(set)));
         if (ours) {
             // Programs see only the errno, which does not say what is wrong with a layout.
             var _ =
@@ -650,11 +663,18 @@ final class ClusterClient implements CairnClient {
                         .setInode(inode)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return changed(Op.REMOVEXATTR, NewMutation.stamped().setRemoveXattr(remove));
+        return changed(Op.REMOVEXATTR, inode, NewMutation.stamped().setRemoveXattr(remove));
     }
 
-    private CompletableFuture<Void> changed(Op op, Mutation.Builder mutation) {
-        return timed(op, Async.ignoringValue(Async.map(mutate(mutation), this::noted)));
+    private CompletableFuture<Void> changed(Op op, long inode, Mutation.Builder mutation) {
+        names.attrChanging(inode);
+        CompletableFuture<MutationResult> changed = mutate(mutation);
+        var _ =
+                changed.whenComplete((result, failure) ->
+                        names.attrChanged(
+                                inode,
+                                result != null && result.hasAttr() ? result.getAttr() : null));
+        return timed(op, Async.ignoringValue(Async.map(changed, this::noted)));
     }
 
     /** Attributes that came with the result of an operation on a name or an xattr. */

@@ -52,8 +52,14 @@ final class OwnDirectory {
     /** Changes of its own attributes on their way. */
     private int changes;
 
-    /** Whether these are its attributes, and not only those that do not change with its names. */
+    /** Whether they are its attributes but for those that change with its names. */
+    private boolean known = true;
+
+    /** Whether they are all its attributes. */
     private boolean exact = true;
+
+    /** Counts whatever may change its attributes. */
+    private long version;
 
     private final Map<ByteString, Entry> names = new HashMap<>();
 
@@ -87,21 +93,56 @@ final class OwnDirectory {
 
     // ---- its attributes
 
-    /** What is made in it inherits from these; null while they change. */
+    /** What is made in it inherits from these; null while they are not known. */
     @Nullable Attr attr() {
-        return changes == 0 ? attr : null;
+        return known && changes == 0 ? attr : null;
     }
 
     void attrChanging() {
         changes++;
+        version++;
     }
 
-    void attrChanged(Attr now) {
+    /**
+     * @param now null: that is not known
+     */
+    void attrChanged(@Nullable Attr now) {
         changes--;
-        if (Long.compareUnsigned(now.getChange(), attr.getChange()) >= 0) {
+        version++;
+        if (now == null) {
+            known = false;
+            exact = false;
+        } else if (Long.compareUnsigned(now.getChange(), attr.getChange()) >= 0) {
             attr = now;
             exact &= changing.isEmpty();
         }
+    }
+
+    /** It has other attributes now, of which those that are inherited are as before. */
+    void inexact() {
+        exact = false;
+        version++;
+    }
+
+    /**
+     * The MDS is about to be asked for its attributes.
+     *
+     * @return for {@link #learned}; -1: the answer may be old
+     */
+    long asked() {
+        return told.isDone() && isSteady() ? version : -1;
+    }
+
+    void learned(long asked, Attr now) {
+        if (asked == version && isSteady()) {
+            attr = now;
+            known = true;
+            exact = true;
+        }
+    }
+
+    private boolean isSteady() {
+        return changes == 0 && changing.isEmpty();
     }
 
     /** Its attributes with all that was done here; null where the MDS has to be asked. */
@@ -111,6 +152,7 @@ final class OwnDirectory {
 
     /** An entry was made or removed here, as the MDS does it. */
     private void modified(Timespec time, int entries, int directories) {
+        version++;
         Timespec ctime = Times.latest(time, Times.next(attr.getCtime()));
         attr =
                 attr.toBuilder()
@@ -180,11 +222,12 @@ final class OwnDirectory {
     }
 
     void changing(ByteString name) {
-        exact = false;
+        inexact();
         changing.merge(name, 1, Integer::sum);
     }
 
     void changed(ByteString name) {
+        version++;
         changing.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1);
     }
 

@@ -562,12 +562,16 @@ public final class OwnNames {
                             named != null
                                     && named.directory == in.inode
                                     && named.name.equals(place.name);
+                    @Nullable Entry now = here ? entry : null;
                     if (!sure) {
                         names += in.unsure(place.name);
-                    } else if (!here || entry == null) {
+                    } else if (now == null) {
                         names += in.remove(place.name);
                     } else {
-                        names += in.put(place.name, entry);
+                        if (before != null && before.inode() != now.inode()) {
+                            removedInode(before.inode()); // what is there now has taken its place
+                        }
+                        names += in.put(place.name, now);
                     }
                 }
                 for (Place place : changing) {
@@ -639,13 +643,28 @@ public final class OwnNames {
         if (any) {
             synchronized (this) {
                 OwnDirectory directory = directories.get(inode);
-                if (directory == null) {
+                if (directory != null) {
+                    directory.attrChanged(now);
+                }
+            }
+        }
+    }
+
+    /**
+     * Something has another name, and other times for that.
+     *
+     * @param attr of it; null: it is not known what it is
+     */
+    public void moved(@Nullable Attr attr) {
+        if (any) {
+            synchronized (this) {
+                if (attr == null) {
+                    directories.values().forEach(OwnDirectory::inexact);
                     return;
                 }
-                if (now == null) {
-                    var _ = giveUp(directory);
-                } else {
-                    directory.attrChanged(now);
+                OwnDirectory directory = directories.get(attr.getInode());
+                if (directory != null) {
+                    directory.inexact();
                 }
             }
         }
@@ -701,6 +720,34 @@ public final class OwnNames {
             }
             directory.given(System.nanoTime());
             return attr.toBuilder().setAttrLeaseMicros(LEASE_MICROS).build();
+        }
+    }
+
+    /**
+     * The MDS is about to be asked for the attributes of what is {@link #ready}.
+     *
+     * @return for {@link #learned}
+     */
+    public long asked(long inode) {
+        if (!any) {
+            return -1;
+        }
+        synchronized (this) {
+            OwnDirectory directory = answering(inode);
+            return directory == null ? -1 : directory.asked();
+        }
+    }
+
+    /** The MDS has answered that. */
+    public void learned(long asked, Attr attr) {
+        if (asked < 0) {
+            return;
+        }
+        synchronized (this) {
+            OwnDirectory directory = answering(attr.getInode());
+            if (directory != null) {
+                directory.learned(asked, attr);
+            }
         }
     }
 
