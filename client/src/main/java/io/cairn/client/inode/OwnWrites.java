@@ -1,6 +1,8 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.base.Times;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.AttrOrBuilder;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
@@ -25,7 +27,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class OwnWrites {
     private static final long NONE = -1;
-    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
 
     private final long inode;
 
@@ -104,21 +105,24 @@ final class OwnWrites {
 
     /** The MDS's attributes with the size and times of these writes in them. */
     Attr mergedInto(Attr known) {
-        long mtime = Math.max(unsentMtimeNanos, sentMtimeNanos);
         boolean larger = size() > known.getSize();
-        boolean later = mtime != NONE && replaces(mtime, known);
-        if (!larger && !later) {
+        boolean sentLater = sentMtimeNanos != NONE && replaces(sentMtimeNanos, known);
+        if (!larger && !sentLater && unsentMtimeNanos == NONE) {
             return known;
         }
         Attr.Builder merged = known.toBuilder();
         if (larger) {
             merged.setSize(size());
         }
-        if (later) {
-            merged.setMtime(timespec(mtime));
-            if (mtime > nanos(known.getCtime())) {
-                merged.setCtime(timespec(mtime));
-            }
+        if (sentLater) { // else it may be that it was executed
+            Timespec mtime = timespec(sentMtimeNanos);
+            merged.setMtime(mtime).setCtime(Times.latest(mtime, known.getCtime()));
+        }
+        if (unsentMtimeNanos != NONE) {
+            Timespec mtime = timespec(unsentMtimeNanos);
+            merged.setMtime(
+                    isAhead(merged) ? mtime : Times.latest(mtime, Times.next(merged.getMtime())));
+            merged.setCtime(Times.latest(mtime, Times.next(merged.getCtime())));
         }
         return merged.build();
     }
@@ -128,8 +132,11 @@ final class OwnWrites {
      * set explicitly, and a write replaces it.
      */
     private static boolean replaces(long mtime, Attr known) {
-        long before = nanos(known.getMtime());
-        return mtime > before || before > nanos(known.getCtime());
+        return Times.compare(timespec(mtime), known.getMtime()) > 0 || isAhead(known);
+    }
+
+    private static boolean isAhead(AttrOrBuilder attr) {
+        return Times.compare(attr.getMtime(), attr.getCtime()) > 0;
     }
 
     // ---- what happens
@@ -367,11 +374,5 @@ final class OwnWrites {
                 .setSeconds(Math.floorDiv(nanos, 1_000_000_000L))
                 .setNanos((int) Math.floorMod(nanos, 1_000_000_000L))
                 .build();
-    }
-
-    /** Since the epoch; times further away than a long of nanoseconds reaches are cut to it. */
-    private static long nanos(Timespec t) {
-        long seconds = Math.clamp(t.getSeconds(), -MAX_SECONDS, MAX_SECONDS);
-        return seconds * 1_000_000_000L + t.getNanos();
     }
 }

@@ -69,6 +69,24 @@ final class OwnWritesTest {
         assertThat(grow.getKeepsTimes()).isTrue();
     }
 
+    /** An xattr was set after the write, and is at the MDS already: there, that is the order. */
+    @Test
+    void whatWillBeToldLaterIsShownAsTheMdsWillHaveIt() {
+        own.landed(promise(5), 5);
+        Attr known = Attr.newBuilder().setMtime(nanos(0)).setCtime(nanos(now + 7)).build();
+        Attr shown = own.mergedInto(known);
+        assertThat(shown.getMtime()).isEqualTo(nanos(now));
+        assertThat(shown.getCtime()).isEqualTo(nanos(now + 8));
+        taken(0);
+        assertThat(own.mergedInto(known).getCtime())
+                .as("may be that of the answer")
+                .isEqualTo(nanos(now + 7));
+    }
+
+    private static Timespec nanos(long nanos) {
+        return Timespec.newBuilder().setNanos((int) nanos).build();
+    }
+
     @Test
     void aWriteWithoutPromiseTellsItsTime() {
         own.wrote(10, now, false);
