@@ -74,7 +74,7 @@ final class CrashNames {
     void makeDirectory() throws IOException {
         if (!made) {
             Files.createDirectories(directory);
-            sync(directory.getParent());
+            sync(Objects.requireNonNull(directory.getParent()));
             own = true;
             made = true;
         }

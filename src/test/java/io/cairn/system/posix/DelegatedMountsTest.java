@@ -2,16 +2,13 @@ package io.cairn.system.posix;
 
 import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
+import io.cairn.system.support.LeaderKills;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,7 +23,6 @@ class DelegatedMountsTest {
     private static final int SECONDS = Integer.getInteger("cairn.test.seconds", 20);
     private static final Path SCRIPT =
             Cluster.REPOSITORY.resolve("src/test/resources/delegated.py");
-    private static final Duration PATIENCE = Duration.ofMinutes(2);
 
     private final long seed = TestSeed.of("DelegatedMountsTest");
 
@@ -34,60 +30,19 @@ class DelegatedMountsTest {
     @ValueSource(ints = {2, 3})
     void nobodySeesWhatWasBefore(int mounts) throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "1", "--data", "1").up()) {
-            run(cluster, mounts, SECONDS, "steady", () -> {});
+            run(cluster, mounts, SECONDS, "steady");
         }
     }
 
     @Test
     void norWhileLeadersAreKilled() throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "3", "--data", "1").up()) {
-            awaitWhole(cluster);
-            run(
-                    cluster,
-                    3,
-                    2 * SECONDS,
-                    "killed",
-                    () -> {
-                        String leader = "mds-" + leader(cluster);
-                        Cluster.kill9(List.of(cluster.process(leader).orElseThrow()));
-                        Awaitility.await("another leader")
-                                .ignoreExceptionsMatching(e -> true)
-                                .ignoreExceptionsInstanceOf(AssertionError.class)
-                                .atMost(PATIENCE)
-                                .until(() -> leader(cluster) > 0);
-                        cluster.start(leader, "mds");
-                        awaitWhole(cluster);
-                    });
+            LeaderKills kills = new LeaderKills(cluster);
+            kills.during(() -> run(cluster, 3, 2 * SECONDS, "killed"));
         }
     }
 
-    private static int leader(Cluster cluster) {
-        return cluster.status().path("leader").asInt();
-    }
-
-    private static void awaitWhole(Cluster cluster) {
-        Awaitility.await("all members are back")
-                .ignoreExceptionsMatching(e -> true) // no leader answers for a moment
-                .ignoreExceptionsInstanceOf(AssertionError.class)
-                .atMost(PATIENCE)
-                .until(() ->
-                        cluster.status()
-                                        .path("mds")
-                                        .valueStream()
-                                        .filter(m ->
-                                                m.path("leader").asBoolean()
-                                                        || (m.path("heard").asBoolean()
-                                                                && m.path("since_heard_millis")
-                                                                                .asInt()
-                                                                        < 1000))
-                                        .count()
-                                == 3);
-    }
-
-    /**
-     * @param fault done again and again while they look
-     */
-    private void run(Cluster cluster, int mounts, int seconds, String course, Runnable fault) {
+    private Shell.Result run(Cluster cluster, int mounts, int seconds, String course) {
         List<Mount> others = new ArrayList<>();
         try {
             cluster.work("delegated");
@@ -105,18 +60,9 @@ class DelegatedMountsTest {
                 others.add(other);
                 command.add(other.mnt().resolve("delegated").toString());
             }
-            CompletableFuture<Shell.Result> looking =
-                    CompletableFuture.supplyAsync(() -> Shell.run(command));
-            while (!looking.isDone()) {
-                fault.run();
-                Awaitility.await()
-                        .pollDelay(1, TimeUnit.SECONDS)
-                        .atMost(PATIENCE)
-                        .until(() -> true);
-            }
-            Shell.Result said = looking.join();
+            Shell.Result said = Shell.run(command);
             System.out.println(mounts + " mounts: " + said.out());
-            said.ok();
+            return said.ok();
         } finally {
             others.forEach(Mount::close);
         }

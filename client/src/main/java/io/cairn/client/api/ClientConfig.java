@@ -149,9 +149,8 @@ public record ClientConfig(
                                         + " before the MDS has committed that; it follows some"
                                         + " milliseconds later, and can be lost if the client's"
                                         + " machine fails, unless the file or its directory is"
-                                        + " synced. New, and not proven by long use: off unless"
-                                        + " asked for. Nothing with client.sync_metadata.",
-                        defaultValue = "false")
+                                        + " synced. Nothing with client.sync_metadata.",
+                        defaultValue = "true")
                 boolean earlyNames,
         @Key(
                         value = "Event loops that carry the network traffic.",

@@ -1,0 +1,108 @@
+package io.cairn.system.posix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.seed.TestSeed;
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.LeaderKills;
+import io.cairn.system.support.Mount;
+import io.cairn.system.support.Shell;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Names in directories that one mount has just made, as all mounts see them: {@code own_names.py}.
+ * {@code -Dcairn.test.seconds} sets how long, {@code -Dcairn.test.rounds} how many mounts are
+ * killed.
+ */
+@Tag("native-binding")
+class OwnNamesMountsTest {
+    private static final int SECONDS = Integer.getInteger("cairn.test.seconds", 20);
+    private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 4);
+    private static final double UNTOLD_SECONDS = 0.01;
+    private static final Path SCRIPT =
+            Cluster.REPOSITORY.resolve("src/test/resources/own_names.py");
+
+    private final long seed = TestSeed.of("OwnNamesMountsTest");
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void allMountsSeeTheSame(int mounts) throws IOException {
+        try (Cluster cluster = Cluster.temporary("--processes", "--mds", "1", "--data", "1").up()) {
+            Script script = new Script(cluster, mounts);
+            System.out.println(mounts + " mounts: " + script.run().ok().out());
+        }
+    }
+
+    @Test
+    void alsoWhileLeadersAreKilled() throws IOException {
+        try (Cluster cluster = Cluster.temporary("--processes", "--mds", "3", "--data", "1").up()) {
+            LeaderKills kills = new LeaderKills(cluster);
+            Script script = new Script(cluster, 2);
+            System.out.println("killed: " + kills.during(script::run).ok().out());
+        }
+    }
+
+    /** What is left is as it was after some call, and nothing is missing that was synced. */
+    @Test
+    void aMountThatIsKilledLosesOnlyTheLastNames() throws IOException {
+        try (Cluster cluster = Cluster.temporary("--processes", "--mds", "1", "--data", "1")) {
+            cluster.layOut();
+            cluster.configure(
+                    "mds-1",
+                    c -> c + "\n[sessions]\nrenew_interval = \"500ms\"\nexpiry = \"5s\"\n");
+            cluster.up();
+            cluster.work("own");
+            List<String> said = new ArrayList<>();
+            for (int round = 0; round < ROUNDS; round++) {
+                Mount doomed = cluster.mount("doomed-" + round);
+                Shell.Result result =
+                        Shell.run(
+                                "python3",
+                                SCRIPT.toString(),
+                                Long.toString(seed + round),
+                                Double.toString(UNTOLD_SECONDS),
+                                doomed.mnt().resolve("own").toString(),
+                                cluster.mnt().resolve("own").toString(),
+                                "crash",
+                                Long.toString(doomed.process().pid()));
+                doomed.kill();
+                said.add(result.ok().out().strip());
+            }
+            System.out.println(said);
+            assertThat(said)
+                    .as("some were killed too late to lose anything")
+                    .anyMatch(Predicate.not(s -> s.contains(" 0 of the last")));
+        }
+    }
+
+    private final class Script {
+        private final List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                "python3",
+                                SCRIPT.toString(),
+                                Long.toString(seed),
+                                Integer.toString(SECONDS)));
+
+        Script(Cluster cluster, int mounts) {
+            cluster.work("own");
+            command.add(cluster.mnt().resolve("own").toString());
+            for (int i = 1; i < mounts; i++) {
+                Mount other = cluster.mount("other-" + i);
+                command.add(other.mnt().resolve("own").toString());
+            }
+        }
+
+        Shell.Result run() {
+            return Shell.run(command);
+        }
+    }
+}
