@@ -420,7 +420,8 @@ final class ClusterClient implements CairnClient {
         MkdirOp mkdir = mutation.getMkdir();
         OwnNames.Change change = names.change().of(mkdir.getParent(), mkdir.getName());
         long ticket = runtime.delegations().creating();
-        PendingMutation pending = pending(mutation);
+        names.makingOne();
+        PendingMutation pending = pending(mutation, change);
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -440,6 +441,7 @@ final class ClusterClient implements CairnClient {
                                                             result.getAttr(),
                                                             pending.session(),
                                                             result.getDelegation()));
+                            names.madeOne();
                             if (open && !names.has(inode)) {
                                 names.release(inode, pending.session());
                             }
@@ -490,7 +492,7 @@ final class ClusterClient implements CairnClient {
             return timed(op, CompletableFuture.completedFuture(born.attr()));
         }
         OwnNames.Change change = names.change().of(parent, name);
-        PendingMutation pending = pending(mutation);
+        PendingMutation pending = pending(mutation, change);
         var _ =
                 pending.answer()
                         .whenComplete(
@@ -506,19 +508,19 @@ final class ClusterClient implements CairnClient {
                         .setNewParent(newParent)
                         .setNewName(ByteString.copyFrom(newName))
                         .build();
-        names.linking(inode);
+        CompletableFuture<Void> ready = names.linking(inode, newParent);
         InodeState linked = table.find(inode);
-        if (linked == null) {
-            return linked(link);
+        if (linked != null) {
+            // Under its new name it may take the place of another file.
+            table.namesChanged(linked);
+            ready = Async.all(List.of(ready, runtime.delegations().settle(linked)));
         }
-        // Under its new name it may take the place of another file.
-        table.namesChanged(linked);
-        return Async.then(runtime.delegations().settle(linked), nothing -> linked(link));
+        return Async.then(ready, nothing -> linked(link));
     }
 
     private CompletableFuture<Attr> linked(LinkOp link) {
         OwnNames.Change change = names.change().of(link.getNewParent(), link.getNewName());
-        PendingMutation pending = pending(NewMutation.stamped().setLink(link).build());
+        PendingMutation pending = pending(NewMutation.stamped().setLink(link).build(), change);
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) ->
@@ -560,7 +562,7 @@ final class ClusterClient implements CairnClient {
     private CompletableFuture<Void> removed(
             Op op, Mutation mutation, long parent, ByteString name) {
         OwnNames.Change change = names.change().of(parent, name);
-        PendingMutation pending = pending(mutation);
+        PendingMutation pending = pending(mutation, change);
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -604,7 +606,7 @@ final class ClusterClient implements CairnClient {
         boolean only = names.isOnly(from.directory(), from.name());
         OwnNames.Change change =
                 names.change().of(from.directory(), from.name()).of(to.directory(), to.name());
-        PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build());
+        PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build(), change);
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -668,13 +670,9 @@ final class ClusterClient implements CairnClient {
 
     private CompletableFuture<Void> changed(Op op, long inode, Mutation.Builder mutation) {
         names.attrChanging(inode);
-        CompletableFuture<MutationResult> changed = mutate(mutation);
-        var _ =
-                changed.whenComplete((result, failure) ->
-                        names.attrChanged(
-                                inode,
-                                result != null && result.hasAttr() ? result.getAttr() : null));
-        return timed(op, Async.ignoringValue(Async.map(changed, this::noted)));
+        PendingMutation pending = pending(mutation.build());
+        var _ = pending.answer().whenComplete((result, thrown) -> names.answered(inode, result));
+        return timed(op, Async.ignoringValue(Async.map(pending.reply(), this::noted)));
     }
 
     /** Attributes that came with the result of an operation on a name or an xattr. */
@@ -688,12 +686,18 @@ final class ClusterClient implements CairnClient {
         return result;
     }
 
-    private CompletableFuture<MutationResult> mutate(Mutation.Builder mutation) {
-        return pending(mutation.build()).reply();
+    private PendingMutation pending(Mutation mutation) {
+        return pending(mutation, 0);
     }
 
-    private PendingMutation pending(Mutation mutation) {
-        return services.meta().mutate(mutation, System.nanoTime() + services.metadataNanos());
+    /** In a directory that is delegated it means nothing without what was done before it there. */
+    private PendingMutation pending(Mutation mutation, OwnNames.Change change) {
+        return pending(mutation, change.session());
+    }
+
+    private PendingMutation pending(Mutation mutation, long session) {
+        long deadline = System.nanoTime() + services.metadataNanos();
+        return services.meta().mutate(mutation, deadline, session);
     }
 
     private <T extends MessageLite, R> CompletableFuture<R> ask(

@@ -6,23 +6,33 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.base.ClientMeter;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.client.fake.FakeDelegations;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Method;
+import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Names in directories that are delegated to the client that made them. */
 class OwnNamesTest extends ClientFixture {
+    /** As in {@code OwnNames}. */
+    private static final int MAX_DIRECTORIES = 4_096;
+
     private FakeDelegations delegations;
 
     @Override
@@ -217,12 +227,17 @@ class OwnNamesTest extends ClientFixture {
         await("it is closed").until(() -> cluster.names().opens(directory) == 0);
     }
 
-    @Test
-    void withoutSpaceProgramsWait() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void withoutSpaceProgramsWait(boolean link) {
         CairnClient client = delegating();
         long directory = directory(client);
         delegations.grudging(true);
-        get(make(client, directory, "f"));
+        if (link) {
+            get(client.symlink(directory, bytes("f"), bytes("x"), WHO));
+        } else {
+            get(make(client, directory, "f"));
+        }
         get(client.syncDirectory(directory));
         FakeMds mds = hold();
         CompletableFuture<OpenFile> later = make(client, directory, "g");
@@ -232,7 +247,77 @@ class OwnNamesTest extends ClientFixture {
         get(later);
     }
 
+    @Test
+    void whereThereAreTooManyDirectoriesOneIsGivenBackThatIsNotUsed() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        long first = mkdir(client, directory, "first").getInode();
+        List<Long> made = new ArrayList<>();
+        for (int i = 0; i < MAX_DIRECTORIES; i++) {
+            made.add(mkdir(client, directory, "x" + i).getInode());
+        }
+        get(client.syncDirectory(directory));
+        await().until(() -> !delegations.isHeld(first) && !delegations.isHeld(made.getFirst()));
+        assertThat(made.subList(1, made.size())).allMatch(delegations::isHeld);
+        assertThat(delegations.isHeld(directory)).isTrue();
+    }
+
     // ---- losses
+
+    @Test
+    void whatIsDoneInADirectoryOfALostSessionWithoutWhatWasBeforeIsNotDone() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        get(make(client, directory, "f"));
+        CompletableFuture<OpenFile> opened =
+                client.create(directory, bytes("f"), REGULAR, false, WHO);
+        cluster.evictAll();
+        letGo(mds);
+        fails(opened, Errno.EIO);
+        missing(client.lookup(directory, bytes("f")));
+    }
+
+    @Test
+    void whoeverWaitsHearsOfALoss() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        get(make(client, directory, "f"));
+        List<CompletableFuture<Void>> synced = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            synced.add(client.syncDirectory(directory));
+        }
+        cluster.evictAll();
+        letGo(mds);
+        synced.forEach(waited -> fails(waited, Errno.EIO));
+        get(client.syncDirectory(directory));
+    }
+
+    /** What the session had open is ended first, which takes its time. */
+    @RepeatedTest(5)
+    void aSyncWaitsWhileTheSessionEnds() {
+        try (Meters meters = Meters.unpublished()) {
+            CairnClient client = connect(meters);
+            long session = cluster.names().onlySession();
+            await().until(() -> delegations.hasTold(session));
+            long directory = directory(client);
+            FakeMds mds = hold();
+            get(make(client, directory, "f"));
+            await().until(() -> mds.held() > 0);
+            CompletableFuture<Void> ended =
+                    CompletableFuture.runAsync(() -> {
+                        cluster.evictAll();
+                        letGo(mds);
+                    });
+            Gauge held = meters.registry().get(ClientMeter.OWN_DIRECTORIES.meterName()).gauge();
+            while (held.value() > 0) {
+                Thread.onSpinWait();
+            }
+            fails(client.syncDirectory(directory), Errno.EIO);
+            get(ended);
+        }
+    }
 
     @Test
     void aNameThatIsNotMadeAfterAllIsReportedOnce() {

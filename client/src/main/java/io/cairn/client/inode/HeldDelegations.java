@@ -80,7 +80,8 @@ public final class HeldDelegations {
      * @param delegated called where it is still
      */
     public synchronized void created(long ticket, long inode, long round, Runnable delegated) {
-        if (used && round != 0 && !early.containsKey(inode)) {
+        boolean current = round != 0 && round == meta.delegationRound();
+        if (used && current && !early.containsKey(inode)) {
             delegated.run();
         }
         creating.remove(ticket);

@@ -105,7 +105,7 @@ public final class InodeTable {
      *
      * @return null where the session has ended in which it was to be made
      */
-    @Nullable InodeState born(Born file, Name name) {
+    @Nullable InodeState born(Born file) {
         InodeState state = acquire(file.attr().getInode());
         if (!state.counted(file.attr(), session.get(), file.session())) {
             var _ = release(state);
@@ -115,7 +115,6 @@ public final class InodeTable {
             state.delegation.making();
             state.lastGrow = file.done();
         }
-        delegated(state, name, file.round());
         var _ =
                 file.pending()
                         .answer()

@@ -203,12 +203,17 @@ public final class Opens {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
         CreateOp create = mutation.getCreate();
         InodeTable.Name name = new InodeTable.Name(create.getParent(), create.getName());
-        if (names.make(mutation, born -> opened(future, born, name)) != null) {
+        long ticket = delegations.creating();
+        if (names.make(mutation, born -> opened(future, born, name, ticket)) != null) {
             return future;
         }
         OwnNames.Change change = names.change().of(create.getParent(), create.getName());
-        long ticket = delegations.creating();
-        PendingMutation pending = mutate(mutation);
+        PendingMutation pending =
+                services.meta()
+                        .mutate(
+                                mutation,
+                                System.nanoTime() + services.metadataNanos(),
+                                change.session());
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -254,12 +259,19 @@ public final class Opens {
     }
 
     /** A file that is made, before the MDS has made it. */
-    private void opened(CompletableFuture<OpenHandle> future, Born born, InodeTable.Name name) {
-        @Nullable InodeState state = table.born(born, name);
+    private void opened(
+            CompletableFuture<OpenHandle> future, Born born, InodeTable.Name name, long ticket) {
+        @Nullable InodeState state = table.born(born);
         if (state == null) {
+            delegations.created(ticket, 0, 0, () -> {});
             future.completeExceptionally(
                     new FsException(Errno.EIO, "the session has ended in which it was made"));
         } else {
+            delegations.created(
+                    ticket,
+                    state.inode(),
+                    born.round(),
+                    () -> table.delegated(state, name, born.round()));
             handOver(future, state, Use.WRITE, born.attr());
         }
     }

@@ -52,9 +52,6 @@ final class OwnDirectory {
     /** Changes of its own attributes on their way. */
     private int changes;
 
-    /** Whether they are its attributes but for those that change with its names. */
-    private boolean known = true;
-
     /** Whether they are all its attributes. */
     private boolean exact = true;
 
@@ -95,7 +92,7 @@ final class OwnDirectory {
 
     /** What is made in it inherits from these; null while they are not known. */
     @Nullable Attr attr() {
-        return known && changes == 0 ? attr : null;
+        return changes == 0 ? attr : null;
     }
 
     void attrChanging() {
@@ -104,15 +101,12 @@ final class OwnDirectory {
     }
 
     /**
-     * @param now null: that is not known
+     * @param now null: nothing was changed
      */
     void attrChanged(@Nullable Attr now) {
         changes--;
         version++;
-        if (now == null) {
-            known = false;
-            exact = false;
-        } else if (Long.compareUnsigned(now.getChange(), attr.getChange()) >= 0) {
+        if (now != null && Long.compareUnsigned(now.getChange(), attr.getChange()) >= 0) {
             attr = now;
             exact &= changing.isEmpty();
         }
@@ -136,7 +130,6 @@ final class OwnDirectory {
     void learned(long asked, Attr now) {
         if (asked == version && isSteady()) {
             attr = now;
-            known = true;
             exact = true;
         }
     }

@@ -17,10 +17,12 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +42,7 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>The kernel is told that it may believe what is answered here for a short time only ({@link
- * #LEASE_NANOS}), which a return waits for: nobody could make it forget.
+ * #BELIEVED_NANOS}), which a return waits for: nobody could make it forget.
  *
  * <p>Any thread. Nothing waits or completes a future under the monitor; that of the session is
  * taken under it.
@@ -48,10 +50,14 @@ import org.slf4j.LoggerFactory;
 public final class OwnNames {
     private static final Logger LOG = LoggerFactory.getLogger(OwnNames.class);
 
-    /** For how long the kernel may believe what it was answered here. */
-    static final long LEASE_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
+    /** For how long the kernel may believe what it was answered here, from when it asked. */
+    private static final int LEASE_MICROS = (int) TimeUnit.MILLISECONDS.toMicros(50);
 
-    private static final int LEASE_MICROS = (int) TimeUnit.NANOSECONDS.toMicros(LEASE_NANOS);
+    /**
+     * So long after an answer it is believed no more, however late the program ran that had asked:
+     * kernels count from then. The MDS knows this number for what is moved out of a directory.
+     */
+    static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** Well below what the MDS delegates to one session, files included. */
     static final int MAX_DIRECTORIES = 4_096;
@@ -65,6 +71,18 @@ public final class OwnNames {
     /** Directories of which it is remembered that a name was lost. */
     private static final int MAX_LOST = 1024;
 
+    /**
+     * Why names are missing that programs were told of.
+     *
+     * @param number ascends
+     * @param reported whether somebody was told who asked afterwards
+     */
+    private record Loss(long number, FsException why, boolean reported) {
+        Loss told() {
+            return new Loss(number, why, true);
+        }
+    }
+
     private static final CompletableFuture<Void> DONE = Async.done();
 
     /** Where an entry is, whose inode has no other name. */
@@ -73,8 +91,12 @@ public final class OwnNames {
     private final MetaClient meta;
     private final ClientMeters meters;
 
-    /** The oldest first. */
-    private final LinkedHashMap<Long, OwnDirectory> directories = new LinkedHashMap<>();
+    /** Those first that were not used for the longest time. */
+    private final LinkedHashMap<Long, OwnDirectory> directories =
+            new LinkedHashMap<>(16, 0.75f, true);
+
+    /** Of them, those that are not given up. */
+    private int held;
 
     /** Of entries that are the only names of what is no directory. */
     private final Map<Long, Place> places = new HashMap<>();
@@ -82,8 +104,16 @@ public final class OwnNames {
     /** Inodes of which the MDS has not answered the making, or the end. */
     private final Map<Long, CompletableFuture<Void>> untold = new HashMap<>();
 
-    /** Why names are missing that programs were told of, by directory; until that is reported. */
-    private final LinkedHashMap<Long, FsException> lost = new LinkedHashMap<>();
+    /** Of directories; the newest of each. */
+    private final LinkedHashMap<Long, Loss> lost = new LinkedHashMap<>();
+
+    private long losses;
+
+    /** Directories that the MDS is making, of which it is not known which they are. */
+    private int making;
+
+    /** While there are such: directories in which somebody changes names who waits for it. */
+    private final Set<Long> changedMeanwhile = new HashSet<>();
 
     private int names;
 
@@ -102,25 +132,40 @@ public final class OwnNames {
 
     // ---- directories --------------------------------------------------------
 
+    /** The MDS is about to be asked to make a directory. {@link #madeOne} follows. */
+    public synchronized void makingOne() {
+        making++;
+        noteAny();
+    }
+
+    /** It has answered that, or will not; behind {@link #made}. */
+    public synchronized void madeOne() {
+        if (--making == 0) {
+            changedMeanwhile.clear();
+        }
+        noteAny();
+    }
+
     /**
      * The MDS has made a directory and delegated it.
      *
      * @param session in which it was opened by that
      */
-    public void made(Attr directory, long session, long round) {
-        synchronized (this) {
+    public synchronized void made(Attr directory, long session, long round) {
+        if (!changedMeanwhile.contains(directory.getInode())) { // else it may not be empty
             add(new OwnDirectory(directory, session, round, DONE, System.nanoTime()));
         }
     }
 
     private void add(OwnDirectory directory) {
         directories.put(directory.inode, directory);
+        held++;
         any = true;
         trim();
     }
 
     private void trim() {
-        while (directories.size() > MAX_DIRECTORIES || names > MAX_NAMES) {
+        while (held > MAX_DIRECTORIES || names > MAX_NAMES) {
             OwnDirectory oldest = null;
             for (OwnDirectory directory : directories.values()) {
                 if (directory.givenUp == null) {
@@ -178,9 +223,9 @@ public final class OwnNames {
         }
         CompletableFuture<Void> over = new CompletableFuture<>();
         directory.givenUp = over;
+        held--;
         forgetNames(directory);
-        long left = Math.max(0, directory.givenNanos() + LEASE_NANOS - System.nanoTime());
-        CompletableFuture<Void> disbelieved = CompletableFuture.runAsync(() -> {}, after(left));
+        CompletableFuture<Void> disbelieved = disbelieved(directory);
         var _ =
                 Async.all(List.of(directory.told(), disbelieved))
                         .whenCompleteAsync(
@@ -190,6 +235,12 @@ public final class OwnNames {
                                 },
                                 after(0));
         return over;
+    }
+
+    /** Completes when no kernel believes any more what was answered. */
+    private static CompletableFuture<Void> disbelieved(OwnDirectory directory) {
+        long left = directory.givenNanos() + BELIEVED_NANOS - System.nanoTime();
+        return CompletableFuture.runAsync(() -> {}, after(Math.max(0, left)));
     }
 
     private static Executor after(long nanos) {
@@ -213,22 +264,42 @@ public final class OwnNames {
     }
 
     private void noteAny() {
-        any = !directories.isEmpty() || !untold.isEmpty() || !lost.isEmpty();
+        any = !directories.isEmpty() || !untold.isEmpty() || making > 0;
     }
 
     /** The session has ended, and with it whatever it had open. */
     public synchronized void sessionEnded() {
-        directories.values().forEach(OwnNames::end);
+        for (OwnDirectory directory : directories.values()) {
+            end(directory);
+            if (!directory.told().isDone()) { // it will fail: who syncs the directory waits for it
+                untold(directory.inode, directory.told());
+            }
+        }
         directories.clear();
         places.clear();
         names = 0;
         noteAny();
     }
 
-    private static void end(OwnDirectory directory) {
+    private void end(OwnDirectory directory) {
         if (directory.givenUp == null) {
             directory.givenUp = DONE;
+            held--;
         }
+    }
+
+    /** Somebody who asks for the inode has to wait for that. Under the monitor. */
+    private void untold(long inode, CompletableFuture<Void> more) {
+        CompletableFuture<Void> before = untold.getOrDefault(inode, DONE);
+        CompletableFuture<Void> all = before.isDone() ? more : Async.all(List.of(before, more));
+        untold.put(inode, all);
+        var _ =
+                all.whenComplete((v, thrown) -> {
+                    synchronized (this) {
+                        told(inode, all);
+                        noteAny();
+                    }
+                });
     }
 
     /** Where names may be answered now, else null. Under the monitor. */
@@ -284,14 +355,17 @@ public final class OwnNames {
             born = born(in, name, made, pending, told);
             in.made(mutation.getTime(), Objects.requireNonNull(in.find(name)));
         }
-        known.accept(born);
         meters.nameAnswered();
         OwnDirectory parent = in;
-        var _ =
-                born.pending()
-                        .answer()
-                        .whenComplete(
-                                (result, thrown) -> made(parent, name, born, told, result, thrown));
+        try {
+            known.accept(born);
+        } finally {
+            var _ =
+                    born.pending()
+                            .answer()
+                            .whenComplete((result, thrown) ->
+                                    made(parent, name, born, told, result, thrown));
+        }
         return born;
     }
 
@@ -341,8 +415,11 @@ public final class OwnNames {
             in.told(name, inode);
             if (failure != null) {
                 lost(in, name, failure);
+                if (Mode.isDirectory(born.attr().getMode())) {
+                    lost(inode, failure);
+                }
                 notMade(inode);
-            } else if (result != null && result.getDelegation() == 0 && (born.pending().opens())) {
+            } else if (result != null && result.getDelegation() == 0) {
                 var _ = giveUp(in); // as where the MDS is short of space
             }
             noteAny();
@@ -373,8 +450,14 @@ public final class OwnNames {
     private void lost(OwnDirectory in, ByteString name, FsException why) {
         if (in.givenUp == null) {
             names += in.unsure(name);
+            in.inexact();
         }
-        lost.put(in.inode, why);
+        lost(in.inode, why);
+    }
+
+    /** Under the monitor. */
+    private void lost(long directory, FsException why) {
+        lost.putLast(directory, new Loss(++losses, why, false));
         if (lost.size() > MAX_LOST) {
             lost.pollFirstEntry();
         }
@@ -497,11 +580,19 @@ public final class OwnNames {
                     OwnDirectory in = directories.get(directory);
                     if (in != null && in.givenUp == null) {
                         in.changing(name);
+                        in.given(System.nanoTime()); // what is moved here may have been answered
                         changing.add(new Place(in, name));
+                    } else if (making > 0) {
+                        changedMeanwhile.add(directory);
                     }
                 }
             }
             return this;
+        }
+
+        /** The session without which it means nothing; 0: it may be done in any. */
+        public long session() {
+            return changing.isEmpty() ? 0 : changing.getFirst().directory.session;
         }
 
         /** It is not known what the names stand for now, or not here. */
@@ -576,7 +667,10 @@ public final class OwnNames {
                 }
                 for (Place place : changing) {
                     @Nullable Entry now = place.directory.find(place.name);
-                    if (now != null && now.only() && !now.isDirectory()) {
+                    if (place.directory.givenUp == null
+                            && now != null
+                            && now.only()
+                            && !now.isDirectory()) {
                         places.put(now.inode(), place);
                     }
                 }
@@ -602,15 +696,24 @@ public final class OwnNames {
         }
     }
 
-    /** The inode gets another name. */
-    public void linking(long inode) {
-        if (any) {
-            synchronized (this) {
-                Place place = places.remove(inode);
-                if (place != null) {
-                    place.directory.linked(place.name);
-                }
+    /**
+     * The inode is about to get another name.
+     *
+     * @param in where it gets that
+     * @return completes when it may: elsewhere it is seen, and changed, by others who have asked
+     *     for no directory of this client, and whose changes the kernel does not hear of
+     */
+    public CompletableFuture<Void> linking(long inode, long in) {
+        if (!any) {
+            return DONE;
+        }
+        synchronized (this) {
+            Place place = places.remove(inode);
+            if (place == null) {
+                return DONE;
             }
+            place.directory.linked(place.name);
+            return directories.containsKey(in) ? DONE : disbelieved(place.directory);
         }
     }
 
@@ -637,7 +740,9 @@ public final class OwnNames {
     }
 
     /**
-     * @param now null: that is not known
+     * That is over.
+     *
+     * @param now null: nobody knows, and it may yet be changed
      */
     public void attrChanged(long inode, @Nullable Attr now) {
         if (any) {
@@ -645,8 +750,30 @@ public final class OwnNames {
                 OwnDirectory directory = directories.get(inode);
                 if (directory != null) {
                     directory.attrChanged(now);
+                    if (now == null) {
+                        var _ = giveUp(directory);
+                    }
                 }
             }
+        }
+    }
+
+    /**
+     * As {@link #attrChanged}.
+     *
+     * @param result errors say that nothing was changed; null: nobody knows
+     */
+    public void answered(long inode, @Nullable MutationResult result) {
+        if (any) {
+            synchronized (this) {
+                OwnDirectory directory = directories.get(inode);
+                boolean refused = result != null && result.getErrno() != 0;
+                if (directory != null && refused) {
+                    directory.attrChanged(null);
+                    return;
+                }
+            }
+            attrChanged(inode, result != null && result.hasAttr() ? result.getAttr() : null);
         }
     }
 
@@ -806,17 +933,26 @@ public final class OwnNames {
         return before.size() == 1 ? before.getFirst() : Async.all(before);
     }
 
-    /** As {@link #ready(long)}; fails, once, if a name was lost that programs were told of. */
+    /**
+     * As {@link #ready(long)}; fails if a name was lost meanwhile that programs were told of, or
+     * before: once.
+     */
     public CompletableFuture<Void> synced(long directory) {
+        long before;
+        synchronized (this) {
+            before = losses;
+        }
         return Async.then(
                 ready(directory),
                 nothing -> {
-                    @Nullable FsException why;
                     synchronized (this) {
-                        why = lost.remove(directory);
-                        noteAny();
+                        @Nullable Loss loss = lost.get(directory);
+                        if (loss == null || (loss.reported() && loss.number() <= before)) {
+                            return DONE;
+                        }
+                        lost.put(directory, loss.told());
+                        return CompletableFuture.failedFuture(loss.why());
                     }
-                    return why == null ? DONE : CompletableFuture.failedFuture(why);
                 });
     }
 }

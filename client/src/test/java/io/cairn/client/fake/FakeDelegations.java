@@ -123,6 +123,9 @@ public final class FakeDelegations {
                         && everGiven.add(inode)) {
                     holders.put(inode, batch.getSession());
                     completed.getResultsBuilder(i).setDelegation(rounds.get(batch.getSession()));
+                } else if (batch.getMutations(i).getOwnInode() != 0 && !grudging) {
+                    long round = rounds.getOrDefault(batch.getSession(), 0L);
+                    completed.getResultsBuilder(i).setDelegation(round);
                 }
             }
             return completed.build();

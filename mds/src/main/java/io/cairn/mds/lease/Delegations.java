@@ -313,6 +313,11 @@ public final class Delegations implements StateListener {
         return rounds.getOrDefault(session, 0L);
     }
 
+    /** In which the session is now; 0: nothing is delegated to it. */
+    public synchronized long round(long session) {
+        return rounds.getOrDefault(session, 0L);
+    }
+
     /** The session made no such file, or has closed it and told all of it. */
     public void over(long session, long inode) {
         List<Parked> free = new ArrayList<>();

@@ -64,6 +64,12 @@ public final class ReadLeases implements EntryWatcher, StateListener {
     /** Sessions are told less than is kept: their clocks may be slower, and kernels round. */
     static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+    /**
+     * For how long kernels may believe what sessions answer of what is delegated to them, of which
+     * no lease tells; 50 ms more than sessions count with, for what is on its way.
+     */
+    static final long DELEGATED_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     static final long NAMES_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
     static final long ATTRIBUTES_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -78,6 +84,11 @@ public final class ReadLeases implements EntryWatcher, StateListener {
         void after(long delayNanos, Runnable task);
     }
 
+    /** Whether a directory is, or may be, delegated to a session. */
+    public interface Delegated {
+        boolean mayBeOf(long session, long inode);
+    }
+
     /** Says why this member may not answer. */
     public interface Refusal {
         RpcStatus status();
@@ -86,6 +97,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
     private final LongSupplier leaderLeaseLeft;
     private final Refusal refusal;
     private final LeaseHolders holders;
+    private final Delegated delegated;
     private final Alarm alarm;
     private final NanoClock clock;
     private final MdsMeters metrics;
@@ -121,12 +133,14 @@ public final class ReadLeases implements EntryWatcher, StateListener {
             LongSupplier leaderLeaseLeft,
             Refusal refusal,
             LeaseHolders holders,
+            Delegated delegated,
             Alarm alarm,
             NanoClock clock,
             MdsMeters metrics) {
         this.leaderLeaseLeft = leaderLeaseLeft;
         this.refusal = refusal;
         this.holders = holders;
+        this.delegated = delegated;
         this.alarm = alarm;
         this.clock = clock;
         this.metrics = metrics;
@@ -295,11 +309,22 @@ public final class ReadLeases implements EntryWatcher, StateListener {
                             moved.put(LeaseTable.names(move.to()), until);
                         }
                     });
+            if (delegated.mayBeOf(session, move.from())) {
+                long until = clock.nanos() + DELEGATED_NANOS;
+                moved.merge(LeaseTable.names(move.to()), until, ReadLeases::later);
+                entry.changedInodes()
+                        .forEach(i ->
+                                moved.merge(LeaseTable.attributes(i), until, ReadLeases::later));
+            }
         }
         if (!moved.isEmpty()) {
             moved.forEach((key, until) -> table.addInAnyCase(key, session, until));
             moved.clear();
         }
+    }
+
+    private static long later(long a, long b) {
+        return a - b >= 0 ? a : b;
     }
 
     @Override

@@ -81,15 +81,16 @@ public final class Mutations {
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
         this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
         this.readOpens = new ReadOpens(state::sessions);
+        this.delegations = new Delegations(state, sessions, clock, metrics);
         this.readLeases =
                 new ReadLeases(
                         leadership::leaseLeftNanos,
                         this::refusal,
                         sessions,
+                        delegations::mayBeOf,
                         control::after,
                         clock,
                         metrics);
-        this.delegations = new Delegations(state, sessions, clock, metrics);
         this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
@@ -341,7 +342,8 @@ public final class Mutations {
 
     /**
      * What was made is delegated, what was closed is not any more. Where space is low, clients are
-     * to wait for what they make: they are not told that it is delegated.
+     * to wait for what they make: they are not told that it is delegated, nor, with an id of their
+     * own, that the directory still is.
      */
     private List<MutationResult> withDelegations(MutationCall call, List<MutationResult> results) {
         long session = call.batch().getSession();
@@ -350,15 +352,18 @@ public final class Mutations {
             MutationResult result = results.get(i);
             Mutation mutation = call.batch().getMutations(i);
             long inode = result.getAttr().getInode();
+            long round = 0;
             if (mutation.hasRelease()) {
                 delegations.over(session, mutation.getRelease().getInode());
             } else if ((result.getCreated() || (mutation.hasMkdir() && result.getErrno() == 0))
                     && call.proposed().remove(inode)) {
-                long round = delegations.granted(session, inode);
-                if (round != 0 && !logSpaceLow()) {
-                    completed = completed == results ? new ArrayList<>(results) : completed;
-                    completed.set(i, result.toBuilder().setDelegation(round).build());
-                }
+                round = delegations.granted(session, inode);
+            } else if (mutation.getOwnInode() != 0 && result.getErrno() == 0) {
+                round = delegations.round(session);
+            }
+            if (round != 0 && !logSpaceLow()) {
+                completed = completed == results ? new ArrayList<>(results) : completed;
+                completed.set(i, result.toBuilder().setDelegation(round).build());
             }
         }
         notDelegated(call);

@@ -33,12 +33,14 @@ final class LeaseRig implements LeaseHolders {
     long index = 100;
     final Map<Long, Peer> open = new HashMap<>();
     final Set<Long> borrowers = new HashSet<>();
+    final Set<Long> delegated = new HashSet<>();
     final List<Long> alarms = new ArrayList<>();
     final ReadLeases leases =
             new ReadLeases(
                     () -> leaderLeaseLeft,
                     () -> RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, ""),
                     this,
+                    (session, inode) -> delegated.contains(inode),
                     (delay, task) -> alarms.add(delay),
                     () -> now,
                     new MdsMeters(Meters.unpublished()));

@@ -447,6 +447,21 @@ final class ReadLeasesTest {
         assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).sent).isTrue();
     }
 
+    /** What it answered of it there, kernels may believe under the new name, too. */
+    @Test
+    void whoRenamesOutOfADirectoryOfItsOwnHoldsTheNewNamesAndWhatItMoved() {
+        rig.delegated.add(DIRECTORY);
+        Entry rename = new Entry().name(DIRECTORY, "a").name(DIRECTORY + 1, "b").inode(FILE);
+        rename.moves.add(new Move(DIRECTORY, DIRECTORY + 1));
+        rig.apply(A, rename);
+        assertThat(rig.apply(B, new Entry().inode(FILE)).waits()).isTrue();
+        assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).waits()).isTrue();
+        rig.now += ReadLeases.DELEGATED_NANOS;
+        rig.leases.tick();
+        assertThat(rig.apply(B, new Entry().inode(FILE)).sent).isTrue();
+        assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).sent).isTrue();
+    }
+
     /** Of a rename one session holds the old name only: nobody is told of the new one before. */
     @Test
     void whatAnEntryChangesIsToldAsAWhole() {
