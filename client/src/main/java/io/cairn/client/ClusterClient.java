@@ -357,6 +357,10 @@ final class ClusterClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who) {
+        @Nullable Attr own = names.setAttr(change, who);
+        if (own != null) {
+            return timed(Op.SETATTR, CompletableFuture.completedFuture(own));
+        }
         names.attrChanging(change.getInode());
         CompletableFuture<Attr> changed = setAttrs.apply(change, who);
         var _ = changed.whenComplete((attr, failure) -> names.attrChanged(change.getInode(), attr));

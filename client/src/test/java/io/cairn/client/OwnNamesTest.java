@@ -13,9 +13,12 @@ import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -154,6 +157,33 @@ class OwnNamesTest extends ClientFixture {
         letGo(mds);
         fails(refused, Errno.EEXIST);
         assertThat(get(asked).getInode()).isEqualTo(directory);
+    }
+
+    @Test
+    void attributesOfTheDirectoryAreChangedBeforeTheMdsHasThat() {
+        CairnClient client = delegating();
+        directory(client);
+        long directory = mkdir(client, client.rootInode(), "e").getInode();
+        FakeMds mds = hold();
+        Timespec time = Timespec.newBuilder().setSeconds(5).build();
+        SetAttrOp.Builder change = SetAttrOp.newBuilder().setInode(directory).setMode(02750);
+        Attr told = get(client.setAttr(change.setGid(77).setMtime(time).build(), WHO));
+        assertThat(told.getMode()).isEqualTo(Mode.DIRECTORY | 02750);
+        assertThat(told.getMtime()).isEqualTo(time);
+        Attr below = mkdir(client, directory, "below");
+        assertThat(below.getGid()).as("set-group-id").isEqualTo(77);
+        assertThat(get(client.getAttr(directory)).getMode()).isEqualTo(told.getMode());
+        CompletableFuture<Void> synced = client.syncDirectory(directory);
+        await().until(() -> mds.held() > 0);
+        assertThat(synced.isDone()).isFalse();
+        letGo(mds);
+        get(synced);
+        assertThat(cluster.names().attr(directory).getMode()).isEqualTo(told.getMode());
+        hold();
+        get(client.setAttr(change.setMode(0700).build(), WHO));
+        cluster.evictAll();
+        letGo(mds);
+        fails(client.syncDirectory(directory), Errno.EIO);
     }
 
     @Test

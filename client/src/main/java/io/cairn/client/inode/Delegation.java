@@ -1,7 +1,7 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.base.AttrChanges;
 import io.cairn.client.base.Times;
-import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
@@ -107,35 +107,10 @@ final class Delegation {
         long number = queued - untold.size();
         for (Change change : untold) {
             if (++number > executed && Times.compare(known.getCtime(), change.time()) < 0) {
-                apply(change, attr);
+                AttrChanges.apply(change.change(), change.time(), attr);
             }
         }
         return attr.build();
-    }
-
-    /** As the MDS does it. */
-    private static void apply(Change queued, Attr.Builder attr) {
-        SetAttrOp op = queued.change();
-        Timespec after = Times.next(attr.getCtime());
-        if (op.hasMtime()) {
-            attr.setMtime(op.getMtimeNow() ? Times.latest(op.getMtime(), after) : op.getMtime());
-        }
-        if (op.hasAtime()) {
-            attr.setAtime(op.getAtime());
-        }
-        attr.setCtime(Times.latest(queued.time(), after));
-        if (op.hasUid()) {
-            attr.setUid(op.getUid());
-        }
-        if (op.hasGid()) {
-            attr.setGid(op.getGid());
-        }
-        if (op.hasUid() || op.hasGid() || op.getKillSuidSgid()) {
-            attr.setMode(Mode.withoutPrivileges(attr.getMode()));
-        }
-        if (op.hasMode()) {
-            attr.setMode(Mode.type(attr.getMode()) | Mode.permissions(op.getMode()));
-        }
     }
 
     /**

@@ -2,9 +2,11 @@ package io.cairn.client.name;
 
 import com.google.protobuf.ByteString;
 import io.cairn.client.base.Async;
+import io.cairn.client.base.AttrChanges;
 import io.cairn.client.base.Times;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -141,6 +143,14 @@ final class OwnDirectory {
     /** Its attributes with all that was done here; null where the MDS has to be asked. */
     @Nullable Attr exactAttr() {
         return exact && changes == 0 ? attr : null;
+    }
+
+    /** They are changed, as the MDS does it; only where they are {@link #exactAttr}. */
+    void set(SetAttrOp op, Timespec time) {
+        version++;
+        Attr.Builder now = attr.toBuilder().setChange(attr.getChange() + 1);
+        AttrChanges.apply(op, time, now);
+        attr = now.build();
     }
 
     /** An entry was made or removed here, as the MDS does it. */

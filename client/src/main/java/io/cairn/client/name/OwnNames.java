@@ -11,10 +11,12 @@ import io.cairn.client.name.OwnDirectory.Entry;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
+import io.cairn.common.proto.SetAttrOp;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -559,6 +561,64 @@ public final class OwnNames {
         }
         if (failure != null) {
             said("removed", in, name, failure);
+        }
+        Async.finish(told);
+    }
+
+    // ---- attributes of the directory itself ---------------------------------
+
+    /**
+     * Changes attributes of a directory before the MDS has that.
+     *
+     * @return as they are then; null where they must be changed as usual
+     */
+    public @Nullable Attr setAttr(SetAttrOp op, Credentials who) {
+        if (!any || op.hasSize() || meta.mutationsOutstanding() > MAX_UNTOLD) {
+            return null;
+        }
+        OwnDirectory directory;
+        PendingMutation pending;
+        Attr now;
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        synchronized (this) {
+            directory = answering(op.getInode());
+            if (directory == null || directory.exactAttr() == null) {
+                return null;
+            }
+            Mutation mutation = NewMutation.stamped().setCredentials(who).setSetAttr(op).build();
+            @Nullable PendingMutation queued =
+                    meta.mutateDelegated(mutation, directory.session, directory.round);
+            if (queued == null) {
+                return null;
+            }
+            pending = queued;
+            directory.set(op, mutation.getTime());
+            directory.telling(told);
+            directory.given(System.nanoTime());
+            now = believed(Objects.requireNonNull(directory.exactAttr())).build();
+        }
+        OwnDirectory changed = directory;
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> set(changed, told, result, thrown));
+        return now;
+    }
+
+    private void set(
+            OwnDirectory directory,
+            CompletableFuture<Void> told,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        @Nullable FsException failure = Results.failure(result, thrown);
+        if (failure != null) {
+            synchronized (this) {
+                directory.inexact();
+                lost(directory.inode, failure);
+            }
+            LOG.warn(
+                    "attributes of directory {} were not changed, though programs were told so: {}",
+                    directory.inode,
+                    failure.getMessage());
         }
         Async.finish(told);
     }
