@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeCluster;
+import io.cairn.client.fake.FakeDataServer;
 import io.cairn.client.fake.FakeDelegations;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
@@ -145,8 +146,10 @@ class WriteBehindTest extends ClientFixture {
         CairnClient client = delegating();
         OpenFile file = create(client, "f");
         get(write(file, 0, "abc"));
-        writes(Fault.FULL);
+        writes(Fault.HOLD); // else it may fail before it is answered
         get(behind(file, 3, "def"));
+        await().until(() -> held() == 1);
+        cluster.data().forEach(FakeDataServer::refuseHeld);
         assertThat(errno(file.fsync())).isEqualTo(Errno.ENOSPC);
         assertThat(errno(file.flush())).isEqualTo(Errno.ENOSPC);
         writes(Fault.NONE);

@@ -69,6 +69,15 @@ public final class FakeDataServer implements AutoCloseable {
         }
     }
 
+    /** Has no space for what was held. */
+    public void refuseHeld() {
+        endpoint.takeHeld().forEach(FakeDataServer::full);
+    }
+
+    private static void full(RpcRequest request) {
+        request.fail(RpcStatus.fail(Errno.ENOSPC, "test"));
+    }
+
     private static DataOp decode(RpcRequest request) {
         return DataOpFormat.decode(request.head().duplicate());
     }
@@ -87,7 +96,7 @@ public final class FakeDataServer implements AutoCloseable {
             case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
             case REFRESH_MAP ->
                     request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "test"));
-            case FULL -> request.fail(RpcStatus.fail(Errno.ENOSPC, "test"));
+            case FULL -> full(request);
             case HOLD -> endpoint.hold(request);
             case CORRUPT -> serve(request, op, true);
             case NONE -> serve(request, op, false);
