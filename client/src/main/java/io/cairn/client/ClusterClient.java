@@ -616,7 +616,9 @@ final class ClusterClient implements CairnClient {
                         .whenComplete((result, thrown) -> {
                             @Nullable MutationResult one = exchange ? null : result;
                             change.answered(to.directory(), to.name(), one, only);
-                            names.moved(one == null ? null : one.getAttr());
+                            if (one == null || Mode.isDirectory(one.getAttr().getMode())) {
+                                names.moved();
+                            }
                         });
         return Async.map(
                 pending.reply(),

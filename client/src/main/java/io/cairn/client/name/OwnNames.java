@@ -838,21 +838,13 @@ public final class OwnNames {
     }
 
     /**
-     * Something has another name, and other times for that.
-     *
-     * @param attr of it; null: it is not known what it is
+     * A directory has another name, and other times for that; or has taken the place of another
+     * one. Which ones that are is known only where what is above is delegated, too.
      */
-    public void moved(@Nullable Attr attr) {
+    public void moved() {
         if (any) {
             synchronized (this) {
-                if (attr == null) {
-                    directories.values().forEach(OwnDirectory::inexact);
-                    return;
-                }
-                OwnDirectory directory = directories.get(attr.getInode());
-                if (directory != null) {
-                    directory.inexact();
-                }
+                directories.values().forEach(OwnDirectory::inexact);
             }
         }
     }
@@ -934,6 +926,9 @@ public final class OwnNames {
             OwnDirectory directory = answering(attr.getInode());
             if (directory != null) {
                 directory.learned(asked, attr);
+                if (attr.getNlink() == 0) {
+                    var _ = giveUp(directory); // it was removed, or another one took its place
+                }
             }
         }
     }
