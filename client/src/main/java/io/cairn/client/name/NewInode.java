@@ -2,6 +2,7 @@ package io.cairn.client.name;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.layout.FileLayouts;
+import io.cairn.common.posix.EntryNames;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
@@ -13,12 +14,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What a mutation makes, as the MDS makes it. Stateless. */
 final class NewInode {
-    private static final int MAX_NAME_BYTES = 255;
-    private static final int MAX_TARGET_BYTES = 4095;
-
-    private static final ByteString DOT = ByteString.copyFromUtf8(".");
-    private static final ByteString DOT_DOT = ByteString.copyFromUtf8("..");
-
     private NewInode() {}
 
     /** In which it makes something; 0: it makes nothing, or opens what there is. */
@@ -40,22 +35,6 @@ final class NewInode {
             case MKNOD -> mutation.getMknod().getName();
             default -> ByteString.EMPTY;
         };
-    }
-
-    /** Whether an entry may be called that. */
-    static boolean isName(ByteString name) {
-        if (name.isEmpty()
-                || name.size() > MAX_NAME_BYTES
-                || name.equals(DOT)
-                || name.equals(DOT_DOT)) {
-            return false;
-        }
-        for (int i = 0; i < name.size(); i++) {
-            if (name.byteAt(i) == 0 || name.byteAt(i) == '/') {
-                return false;
-            }
-        }
-        return true;
     }
 
     /**
@@ -94,7 +73,7 @@ final class NewInode {
 
     private static @Nullable Attr link(Mutation mutation, SymlinkOp op, Attr in) {
         int length = op.getTarget().size();
-        return length < 1 || length > MAX_TARGET_BYTES
+        return length < 1 || length > EntryNames.MAX_TARGET_BYTES
                 ? null
                 : made(mutation, Mode.SYMLINK | 0777, in).setSize(length).build();
     }

@@ -9,6 +9,7 @@ import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.client.name.OwnDirectory.Entry;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.EntryNames;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
@@ -343,7 +344,7 @@ public final class OwnNames {
             @Nullable Attr inherited = in == null ? null : in.attr();
             if (in == null
                     || inherited == null
-                    || !NewInode.isName(name)
+                    || !EntryNames.isValid(name)
                     || !in.knows(name)
                     || in.find(name) != null) {
                 return null;
@@ -862,7 +863,7 @@ public final class OwnNames {
         }
         synchronized (this) {
             OwnDirectory in = answering(directory);
-            if (in == null || !NewInode.isName(name) || !in.knows(name)) {
+            if (in == null || !EntryNames.isValid(name) || !in.knows(name)) {
                 return null;
             }
             @Nullable Entry entry = in.find(name);

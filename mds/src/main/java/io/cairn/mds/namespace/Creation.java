@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.FileLayouts;
+import io.cairn.common.posix.EntryNames;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.FileLayout;
@@ -18,8 +19,6 @@ import org.jspecify.annotations.Nullable;
 
 /** create, mkdir, mknod, symlink. The applying thread only. */
 final class Creation {
-    static final int MAX_TARGET_BYTES = 4095;
-
     private Creation() {}
 
     static MutationResult create(StateTx tx, Caller caller, CreateOp op) {
@@ -75,7 +74,7 @@ final class Creation {
         if (target.isEmpty()) {
             throw new FsException(Errno.ENOENT, "an empty target");
         }
-        if (target.size() > MAX_TARGET_BYTES) {
+        if (target.size() > EntryNames.MAX_TARGET_BYTES) {
             throw new FsException(Errno.ENAMETOOLONG, "a target of " + target.size() + " bytes");
         }
         Inode parent = checked(tx, op.getParent(), op.getName());

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.EntryNames;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.FileLock;
@@ -43,10 +44,10 @@ final class MetaReader {
     }
 
     @Nullable Attr lookupIfAny(long parent, ByteString name) {
-        if (name.equals(Names.DOT)) {
+        if (name.equals(EntryNames.DOT)) {
             return getAttr(parent);
         }
-        if (name.equals(Names.DOT_DOT)) {
+        if (name.equals(EntryNames.DOT_DOT)) {
             try (MetaView view = store.view()) {
                 return require(view, directory(view, parent).parent).toAnswer();
             }
