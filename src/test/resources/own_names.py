@@ -29,9 +29,6 @@ class Node:
         self.size = len(target)
         self.xattrs = {}
 
-    def within(self, other):
-        return self is other or any(self.within(n) for n in other.names.values() if n.kind == 'dir')
-
     def snapshot(self):
         return self.kind if self.kind != 'dir' else ('dir', self.mode, tuple(sorted(((n, c.snapshot()) for n, c in self.names.items()), key=lambda e: e[0])))
 
@@ -383,10 +380,10 @@ def in_turns(r, until):
 
 def at_once(r, until):
     """Each name: made by one, and removed by the same; exclusive makes of a name that is there fail; listings are of some moment."""
-    rounds = [0]
+    rounds = 0
     while time.monotonic() < until:
-        rounds[0] += 1
-        name = f'o{rounds[0]}'
+        rounds += 1
+        name = f'o{rounds}'
         os.mkdir(os.path.join(DIRS[0], name))
         lock, log = threading.Lock(), []  # (begun, done, name, made)
         end = time.monotonic() + r.choice([0.05, 0.3, 1])
@@ -491,7 +488,7 @@ def at_once(r, until):
         for what in final:
             os.unlink(os.path.join(DIRS[i], name, what))
         os.rmdir(os.path.join(DIRS[i], name))
-    return rounds[0]
+    return rounds
 
 
 class Doomed(Game):

@@ -5,8 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
-import io.cairn.client.fake.FakeCluster;
-import io.cairn.client.fake.FakeDelegations;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
@@ -19,7 +17,6 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.common.time.WallClock;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,29 +24,14 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Files that are delegated to the client that made them. */
-class DelegatedFileTest extends ClientFixture {
+class DelegatedFileTest extends DelegatingFixture {
     /** Nothing is published because time has passed. */
     private static final String NEVER = "publish_interval = \"1min\"";
 
     private static final int ROUNDS = 30;
-
-    private FakeDelegations delegations;
-
-    @Override
-    FakeCluster makeCluster() throws IOException {
-        return new FakeCluster(2, 2, FakeCluster.layout(1 << 16, 1, 1 << 16));
-    }
-
-    @BeforeEach
-    void allow() {
-        delegations = cluster.names().delegations();
-        delegations.allow(true);
-        cluster.names().reads().allow(true);
-    }
 
     private CairnClient delegating() {
         return delegating(NEVER);

@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.base.ClientMeter;
-import io.cairn.client.fake.FakeCluster;
-import io.cairn.client.fake.FakeDelegations;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
@@ -20,35 +18,19 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.micrometer.core.instrument.Gauge;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Names in directories that are delegated to the client that made them. */
-class OwnNamesTest extends ClientFixture {
+class OwnNamesTest extends DelegatingFixture {
     /** As in {@code OwnNames}. */
     private static final int MAX_DIRECTORIES = 4_096;
-
-    private FakeDelegations delegations;
-
-    @Override
-    FakeCluster makeCluster() throws IOException {
-        return new FakeCluster(2, 2, FakeCluster.layout(1 << 16, 1, 1 << 16));
-    }
-
-    @BeforeEach
-    void allow() {
-        delegations = cluster.names().delegations();
-        delegations.allow(true);
-        cluster.names().reads().allow(true);
-    }
 
     private CairnClient delegating() {
         return delegating("early_names = true");

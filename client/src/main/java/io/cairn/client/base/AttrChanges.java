@@ -14,14 +14,14 @@ public final class AttrChanges {
      * @param time of the mutation
      */
     public static void apply(SetAttrOp op, Timespec time, Attr.Builder attr) {
-        Timespec after = Times.next(attr.getCtime());
         if (op.hasMtime()) {
-            attr.setMtime(op.getMtimeNow() ? Times.latest(op.getMtime(), after) : op.getMtime());
+            Timespec mtime = op.getMtime();
+            attr.setMtime(op.getMtimeNow() ? Times.after(attr.getCtime(), mtime) : mtime);
         }
         if (op.hasAtime()) {
             attr.setAtime(op.getAtime());
         }
-        attr.setCtime(Times.latest(time, after));
+        attr.setCtime(Times.after(attr.getCtime(), time));
         if (op.hasUid()) {
             attr.setUid(op.getUid());
         }

@@ -15,6 +15,11 @@ public final class Times {
                 : Timespec.newBuilder().setSeconds(time.getSeconds() + 1).build();
     }
 
+    /** That time, or just after the other one, whichever is later: so what changes is seen to. */
+    public static Timespec after(Timespec other, Timespec time) {
+        return latest(time, next(other));
+    }
+
     public static Timespec latest(Timespec a, Timespec b) {
         return compare(a, b) >= 0 ? a : b;
     }

@@ -121,6 +121,6 @@ final class Delegation {
      * @param told the attributes with all changes before it
      */
     static Timespec stamp(Timespec now, Attr told) {
-        return Times.latest(now, Times.next(told.getCtime()));
+        return Times.after(told.getCtime(), now);
     }
 }

@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.PendingReadOpen;
@@ -208,12 +209,7 @@ public final class Opens {
             return future;
         }
         OwnNames.Change change = names.change().of(create.getParent(), create.getName());
-        PendingMutation pending =
-                services.meta()
-                        .mutate(
-                                mutation,
-                                System.nanoTime() + services.metadataNanos(),
-                                change.session());
+        PendingMutation pending = mutate(mutation, change.session());
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -277,7 +273,15 @@ public final class Opens {
     }
 
     private PendingMutation mutate(Mutation mutation) {
-        return services.meta().mutate(mutation, System.nanoTime() + services.metadataNanos());
+        return mutate(mutation, 0);
+    }
+
+    /**
+     * @param session as of {@link MetaClient#mutate(Mutation, long, long)}
+     */
+    private PendingMutation mutate(Mutation mutation, long session) {
+        long deadline = System.nanoTime() + services.metadataNanos();
+        return services.meta().mutate(mutation, deadline, session);
     }
 
     private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {

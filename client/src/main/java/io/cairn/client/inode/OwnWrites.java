@@ -120,9 +120,8 @@ final class OwnWrites {
         }
         if (unsentMtimeNanos != NONE) {
             Timespec mtime = timespec(unsentMtimeNanos);
-            merged.setMtime(
-                    isAhead(merged) ? mtime : Times.latest(mtime, Times.next(merged.getMtime())));
-            merged.setCtime(Times.latest(mtime, Times.next(merged.getCtime())));
+            merged.setMtime(isAhead(merged) ? mtime : Times.after(merged.getMtime(), mtime));
+            merged.setCtime(Times.after(merged.getCtime(), mtime));
         }
         return merged.build();
     }

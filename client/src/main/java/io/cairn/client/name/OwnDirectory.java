@@ -156,7 +156,7 @@ final class OwnDirectory {
     /** An entry was made or removed here, as the MDS does it. */
     private void modified(Timespec time, int entries, int directories) {
         version++;
-        Timespec ctime = Times.latest(time, Times.next(attr.getCtime()));
+        Timespec ctime = Times.after(attr.getCtime(), time);
         attr =
                 attr.toBuilder()
                         .setCtime(ctime)

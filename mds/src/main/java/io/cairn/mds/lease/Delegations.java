@@ -310,7 +310,7 @@ public final class Delegations implements StateListener {
             return 0; // somebody asked for it meanwhile
         }
         delegation.granted = true;
-        return rounds.getOrDefault(session, 0L);
+        return round(session);
     }
 
     /** In which the session is now; 0: nothing is delegated to it. */

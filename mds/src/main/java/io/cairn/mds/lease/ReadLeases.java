@@ -309,22 +309,20 @@ public final class ReadLeases implements EntryWatcher, StateListener {
                             moved.put(LeaseTable.names(move.to()), until);
                         }
                     });
-            if (delegated.mayBeOf(session, move.from())) {
-                long until = clock.nanos() + DELEGATED_NANOS;
-                moved.merge(LeaseTable.names(move.to()), until, ReadLeases::later);
-                entry.changedInodes()
-                        .forEach(i ->
-                                moved.merge(LeaseTable.attributes(i), until, ReadLeases::later));
-            }
         }
         if (!moved.isEmpty()) {
             moved.forEach((key, until) -> table.addInAnyCase(key, session, until));
             moved.clear();
         }
-    }
-
-    private static long later(long a, long b) {
-        return a - b >= 0 ? a : b;
+        for (Move move : entry.moves()) {
+            if (delegated.mayBeOf(session, move.from())) {
+                long until = clock.nanos() + DELEGATED_NANOS;
+                table.addInAnyCase(LeaseTable.names(move.to()), session, until);
+                for (long inode : entry.changedInodes()) {
+                    table.addInAnyCase(LeaseTable.attributes(inode), session, until);
+                }
+            }
+        }
     }
 
     @Override
