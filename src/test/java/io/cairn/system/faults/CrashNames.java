@@ -1,5 +1,6 @@
 package io.cairn.system.faults;
 
+import io.cairn.system.support.Cluster;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -74,7 +75,7 @@ final class CrashNames {
     void makeDirectory() throws IOException {
         if (!made) {
             Files.createDirectories(directory);
-            sync(Objects.requireNonNull(directory.getParent()));
+            Cluster.sync(Objects.requireNonNull(directory.getParent()));
             own = true;
             made = true;
         }
@@ -86,14 +87,8 @@ final class CrashNames {
         if (!own) {
             promised();
         } else if (random.nextInt(8) == 0) {
-            sync(directory);
+            Cluster.sync(directory);
             promised();
-        }
-    }
-
-    private static void sync(Path directory) throws IOException {
-        try (FileChannel open = FileChannel.open(directory, StandardOpenOption.READ)) {
-            open.force(true);
         }
     }
 

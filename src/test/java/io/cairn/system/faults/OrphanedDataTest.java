@@ -55,6 +55,7 @@ class OrphanedDataTest {
             for (int i = 0; i < FILES; i++) {
                 Files.delete(work.resolve("dead" + i));
             }
+            Cluster.sync(work); // else they may be to be deleted yet, and nothing waits for it
             await().until(() -> cluster.status().path("deletion_backlog_inodes").asLong() == 0);
             Set<Long> orphans = new TreeSet<>(List.copyOf(dead).subList(0, ORPHANS));
             for (long inode : orphans) {

@@ -3,12 +3,9 @@ package io.cairn.system.posix;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.LeaderKills;
-import io.cairn.system.support.Mount;
-import io.cairn.system.support.Shell;
+import io.cairn.system.support.MountScript;
 import java.io.IOException;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,8 +18,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("native-binding")
 class DelegatedMountsTest {
     private static final int SECONDS = Integer.getInteger("cairn.test.seconds", 20);
-    private static final Path SCRIPT =
-            Cluster.REPOSITORY.resolve("src/test/resources/delegated.py");
 
     private final long seed = TestSeed.of("DelegatedMountsTest");
 
@@ -30,7 +25,7 @@ class DelegatedMountsTest {
     @ValueSource(ints = {2, 3})
     void nobodySeesWhatWasBefore(int mounts) throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "1", "--data", "1").up()) {
-            run(cluster, mounts, SECONDS, "steady");
+            run(cluster, mounts, SECONDS, "steady", MountScript::run);
         }
     }
 
@@ -38,33 +33,16 @@ class DelegatedMountsTest {
     void norWhileLeadersAreKilled() throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "3", "--data", "1").up()) {
             LeaderKills kills = new LeaderKills(cluster);
-            kills.during(() -> run(cluster, 3, 2 * SECONDS, "killed"));
+            run(cluster, 3, 2 * SECONDS, "killed", script -> kills.during(script::run));
         }
     }
 
-    private Shell.Result run(Cluster cluster, int mounts, int seconds, String course) {
-        List<Mount> others = new ArrayList<>();
-        try {
-            cluster.work("delegated");
-            List<String> command =
-                    new ArrayList<>(
-                            List.of(
-                                    "python3",
-                                    SCRIPT.toString(),
-                                    Long.toString(seed),
-                                    Integer.toString(seconds),
-                                    course,
-                                    cluster.mnt().resolve("delegated").toString()));
-            for (int i = 1; i < mounts; i++) {
-                Mount other = cluster.mount("other-" + i);
-                others.add(other);
-                command.add(other.mnt().resolve("delegated").toString());
-            }
-            Shell.Result said = Shell.run(command);
-            System.out.println(mounts + " mounts: " + said.out());
-            return said.ok();
-        } finally {
-            others.forEach(Mount::close);
+    private void run(
+            Cluster cluster, int mounts, int seconds, String course, Consumer<MountScript> how) {
+        String[] arguments = {Long.toString(seed), Integer.toString(seconds), course};
+        try (MountScript script =
+                new MountScript(cluster, "delegated.py", "delegated", mounts, arguments)) {
+            how.accept(script);
         }
     }
 }

@@ -6,11 +6,13 @@ import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.LeaderKills;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.MountScript;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -36,8 +38,7 @@ class OwnNamesMountsTest {
     @ValueSource(ints = {2, 3})
     void allMountsSeeTheSame(int mounts) throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "1", "--data", "1").up()) {
-            Script script = new Script(cluster, mounts);
-            System.out.println(mounts + " mounts: " + script.run().ok().out());
+            run(cluster, mounts, MountScript::run);
         }
     }
 
@@ -45,8 +46,15 @@ class OwnNamesMountsTest {
     void alsoWhileLeadersAreKilled() throws IOException {
         try (Cluster cluster = Cluster.temporary("--processes", "--mds", "3", "--data", "1").up()) {
             LeaderKills kills = new LeaderKills(cluster);
-            Script script = new Script(cluster, 2);
-            System.out.println("killed: " + kills.during(script::run).ok().out());
+            run(cluster, 2, script -> kills.during(script::run));
+        }
+    }
+
+    private void run(Cluster cluster, int mounts, Consumer<MountScript> how) {
+        String[] arguments = {Long.toString(seed), Integer.toString(SECONDS)};
+        try (MountScript script =
+                new MountScript(cluster, "own_names.py", "own", mounts, arguments)) {
+            how.accept(script);
         }
     }
 
@@ -80,29 +88,6 @@ class OwnNamesMountsTest {
             assertThat(said)
                     .as("some were killed too late to lose anything")
                     .anyMatch(Predicate.not(s -> s.contains(" 0 of the last")));
-        }
-    }
-
-    private final class Script {
-        private final List<String> command =
-                new ArrayList<>(
-                        List.of(
-                                "python3",
-                                SCRIPT.toString(),
-                                Long.toString(seed),
-                                Integer.toString(SECONDS)));
-
-        Script(Cluster cluster, int mounts) {
-            cluster.work("own");
-            command.add(cluster.mnt().resolve("own").toString());
-            for (int i = 1; i < mounts; i++) {
-                Mount other = cluster.mount("other-" + i);
-                command.add(other.mnt().resolve("own").toString());
-            }
-        }
-
-        Shell.Result run() {
-            return Shell.run(command);
         }
     }
 }

@@ -7,9 +7,11 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -113,6 +115,13 @@ public final class Cluster implements AutoCloseable {
             return Files.createDirectory(mountPoint.resolve(name));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns when the servers have all that was done to names in the directory. */
+    public static void sync(Path directory) throws IOException {
+        try (FileChannel open = FileChannel.open(directory, StandardOpenOption.READ)) {
+            open.force(true);
         }
     }
 

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 
 /**
@@ -21,14 +20,14 @@ public final class LeaderKills {
         awaitWhole();
     }
 
-    /** Again and again while something else goes on, of which the result is returned. */
-    public <T> T during(Supplier<T> work) {
-        CompletableFuture<T> working = CompletableFuture.supplyAsync(work);
+    /** Again and again while something else goes on. */
+    public void during(Runnable work) {
+        CompletableFuture<Void> working = CompletableFuture.runAsync(work);
         while (!working.isDone()) {
             kill();
             Awaitility.await().pollDelay(1, TimeUnit.SECONDS).atMost(PATIENCE).until(() -> true);
         }
-        return working.join();
+        working.join();
     }
 
     private void kill() {
