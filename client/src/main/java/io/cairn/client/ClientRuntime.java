@@ -62,6 +62,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -171,7 +172,7 @@ final class ClientRuntime implements MetaEvents {
                         nanos(config.ioTimeout()),
                         config.attemptTimeout().toNanos() / 2,
                         ATTR_FRESH_NANOS);
-        appends = new Appends(services, table);
+        appends = new Appends(services, table, this::lentAttr);
         reopens = new Reopens(services, table, appends);
         rpc.onPush(
                 Method.MAP_PUSH_VALUE,
@@ -294,13 +295,30 @@ final class ClientRuntime implements MetaEvents {
     }
 
     private CompletableFuture<Attr> getAttr(long inode) {
+        return getAttr(inode, session -> 0);
+    }
+
+    /** With a lease, if this client holds any. */
+    private CompletableFuture<Attr> lentAttr(long inode) {
+        return getAttr(inode, meta.leases()::session);
+    }
+
+    /**
+     * @param borrower of the present session, the one that asks for a lease; 0 for none
+     */
+    private CompletableFuture<Attr> getAttr(long inode, LongUnaryOperator borrower) {
         return Async.then(
                 names.ready(inode),
                 nothing ->
                         Async.map(
                                 meta.query(
                                         Method.GET_ATTR,
-                                        GetAttrRequest.newBuilder().setInode(inode).build(),
+                                        session ->
+                                                GetAttrRequest.newBuilder()
+                                                        .setInode(inode)
+                                                        .setLeaseSession(
+                                                                borrower.applyAsLong(session))
+                                                        .build(),
                                         GetAttrReply.parser(),
                                         System.nanoTime() + nanos(config.metadataTimeout())),
                                 GetAttrReply::getAttr));

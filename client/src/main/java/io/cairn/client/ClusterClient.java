@@ -112,7 +112,14 @@ final class ClusterClient implements CairnClient {
 
     @Override
     public void holdLeases(LeaseHolder holder) {
-        services.meta().leases().hold(holder);
+        services.meta()
+                .leases()
+                .hold((recall, forgotten) -> {
+                    CompletableFuture<Void> unused =
+                            runtime.appends().sizesRecalled(recall.getInodesList());
+                    holder.recalled(
+                            recall, () -> unused.whenComplete((v, thrown) -> forgotten.run()));
+                });
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.SetAttrOp;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Appends by one client and by several. Chunks are 64 KiB. */
 class AppendTest extends ClientFixture {
     private static final int CHUNK = 1 << 16;
+    private static final int LEASE_MICROS = 60_000_000;
     private static final String NEVER = "publish_interval = \"1min\"";
 
     private static OpenFile createToAppend(CairnClient client) {
@@ -180,6 +182,108 @@ class AppendTest extends ClientFixture {
         get(file.flush());
         assertThat(read(file, 0, 100)).isEqualTo("xyy");
         assertThat(cluster.names().attr(file.inode()).getSize()).isEqualTo(3);
+    }
+
+    @Test
+    void whatAnotherClientHasWrittenAndPublishedStaysWithoutALease() {
+        OpenFile one = createToAppend(connect(NEVER));
+        get(append(one, "one,"));
+        get(one.fsync());
+        OpenFile two = get(connect(NEVER).open(one.inode()));
+        get(write(two, 4, "two,"));
+        get(two.fsync());
+        assertThat(get(append(one, "three"))).isEqualTo(8);
+        get(one.fsync());
+        assertThat(read(get(connect().open(one.inode())), 0, 100)).isEqualTo("one,two,three");
+    }
+
+    /** Opens one to append, whose size is lent; what is to be forgotten stands in the queue. */
+    private OpenFile lent(CairnClient client) {
+        client.holdLeases((recall, forgotten) -> forgotten.run());
+        cluster.mds(0).leases(LEASE_MICROS);
+        return get(client.open(create(connect(NEVER), "f").inode(), true));
+    }
+
+    private void recallAttributes(long session, long inode, long number) {
+        cluster.mds(0)
+                .recall(
+                        ReadRecall.newBuilder()
+                                .setSession(session)
+                                .setNumber(number)
+                                .addInodes(inode)
+                                .build());
+    }
+
+    private AtomicInteger attributesAsked() {
+        AtomicInteger asked = new AtomicInteger();
+        cluster.mds(0)
+                .faults(method -> {
+                    if (method == Method.GET_ATTR) {
+                        asked.incrementAndGet();
+                    }
+                    return Fault.NONE;
+                });
+        return asked;
+    }
+
+    @Test
+    void whileItsSizeIsLentNobodyIsAsked() {
+        CairnClient client = connect(NEVER);
+        long session = cluster.names().onlySession();
+        OpenFile file = lent(client);
+        AtomicInteger asked = attributesAsked();
+        get(append(file, "abc"));
+        get(append(file, "def"));
+        get(file.fsync());
+        get(append(file, "ghi"));
+        assertThat(asked).as("the open has lent it").hasValue(0);
+        OpenFile other = get(connect(NEVER).open(file.inode()));
+        get(write(other, 6, "other"));
+        get(other.fsync());
+        recallAttributes(session, file.inode(), 1);
+        await().until(() -> cluster.mds(0).acknowledged().size() == 1);
+        asked.set(0);
+        assertThat(get(append(file, "jkl"))).isEqualTo(11);
+        assertThat(get(append(file, "mno"))).isEqualTo(14);
+        assertThat(asked).as("for both").hasValue(1);
+    }
+
+    @Test
+    void aRecallWaitsForTheAppendThatIsOnItsWay() {
+        CairnClient client = connect(NEVER);
+        long session = cluster.names().onlySession();
+        OpenFile file = lent(client);
+        get(append(file, "abc"));
+        faults(op -> op.type() == DataOpType.WRITE ? Fault.HOLD : Fault.NONE);
+        CompletableFuture<Long> appended = append(file, "def");
+        await().until(() -> held() == 1);
+        recallAttributes(session, file.inode(), 1);
+        recallAttributes(session, client.rootInode(), 2);
+        await().until(() -> cluster.mds(0).acknowledged().size() == 1);
+        assertThat(cluster.mds(0).acknowledged().get(0).getNumbersList()).containsExactly(2L);
+        letGo();
+        get(appended);
+        await().until(() -> cluster.mds(0).acknowledged().size() == 2);
+    }
+
+    @Test
+    void anOpenWhoseAnswerARecallHasOvertakenLendsNothing() {
+        CairnClient client = connect(NEVER);
+        long session = cluster.names().onlySession();
+        client.holdLeases((recall, forgotten) -> forgotten.run());
+        cluster.mds(0).leases(LEASE_MICROS);
+        create(client, "g"); // its session is known from now on
+        OpenFile made = create(connect(NEVER), "f");
+        get(write(made, 0, "abc"));
+        get(made.fsync());
+        cluster.mds(0).faults(method -> method == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        CompletableFuture<OpenFile> opening = client.open(made.inode(), true);
+        recallAttributes(session, made.inode(), 1);
+        await().until(() -> cluster.mds(0).acknowledged().size() == 1);
+        AtomicInteger asked = attributesAsked();
+        cluster.mds(0).letGo();
+        get(append(get(opening), "def"));
+        assertThat(asked).hasValue(1);
     }
 
     @Test

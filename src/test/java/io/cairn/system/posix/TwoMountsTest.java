@@ -230,6 +230,47 @@ class TwoMountsTest {
      * What the other wrote before was cut, whether the MDS knew of it or not: no size published
      * later brings it back.
      */
+    /**
+     * The appender holds the right all the time; nothing but the MDS tells it what the other wrote.
+     */
+    @Test
+    void whatTheOtherHasWrittenWithoutOAppendAndSyncedIsNotOverwrittenByAppends()
+            throws IOException {
+        Random random = new Random(seed);
+        try (Mount second = cluster.mount("second")) {
+            for (int round = 0; round < ROUNDS; round++) {
+                Path here = cluster.mnt().resolve("beside-" + round);
+                Path there = second.mnt().resolve("beside-" + round);
+                StringBuilder expected = new StringBuilder();
+                try (FileOutputStream appends = new FileOutputStream(here.toFile(), true)) {
+                    append(appends, expected, "made;", random.nextInt(3));
+                    try (RandomAccessFile other = new RandomAccessFile(there.toFile(), "rw")) {
+                        for (int i = 0; i < 6; i++) {
+                            String text = "other " + i + ";";
+                            other.seek(expected.length());
+                            other.write(text.getBytes(StandardCharsets.UTF_8));
+                            other.getFD().sync();
+                            expected.append(text);
+                            append(appends, expected, "append;", random.nextInt(3));
+                        }
+                    }
+                }
+                assertThat(Files.readString(there)).isEqualTo(expected.toString());
+                Files.delete(there);
+            }
+        }
+    }
+
+    /** Synced, as the other writes at the end that it believes in. */
+    private static void append(FileOutputStream to, StringBuilder expected, String text, int times)
+            throws IOException {
+        for (int i = 0; i < times; i++) {
+            to.write(text.getBytes(StandardCharsets.UTF_8));
+            expected.append(text);
+        }
+        to.getFD().sync();
+    }
+
     @Test
     void aSizeFromBeforeTheCutIsNotPublishedLater() throws IOException {
         Random random = new Random(seed);

@@ -14,6 +14,7 @@ import io.cairn.common.time.WallClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,7 +42,12 @@ final class AppendOp implements AppendLine.Waiting {
     private final long deadlineNanos;
     final CompletableFuture<Long> future;
     private DataSession session;
+    private Supplier<CompletableFuture<Void>> sized = Async::done;
     private @Nullable Consumer<AppendOp> over;
+
+    /** Until the attempt is over that is being sent. Under the state's monitor. */
+    private CompletableFuture<Void> landed = Async.done();
+
     private int attempts;
 
     /** Some of it may have been written: it cannot go over to another session. */
@@ -99,10 +105,15 @@ final class AppendOp implements AppendLine.Waiting {
      * In the session in which the client has the right; without it, after its end, no offset is
      * chosen.
      *
+     * @param upToDate asked before each offset is chosen; completes when the size is known
      * @param whenOver told once, whatever came of it
      */
-    void run(DataSession in, Consumer<AppendOp> whenOver) {
+    void run(
+            DataSession in,
+            Supplier<CompletableFuture<Void>> upToDate,
+            Consumer<AppendOp> whenOver) {
         session = in;
+        sized = upToDate;
         over = whenOver;
         again = false;
         attempt();
@@ -116,6 +127,11 @@ final class AppendOp implements AppendLine.Waiting {
     /** Whether it is over for this session only. */
     boolean again() {
         return again;
+    }
+
+    /** Completes when nothing of it is on its way. Under the state's monitor. */
+    CompletableFuture<Void> landed() {
+        return landed;
     }
 
     /** It will not be run. */
@@ -200,6 +216,10 @@ final class AppendOp implements AppendLine.Waiting {
         private long offset;
         private DataView view = state.view();
         private volatile boolean cut;
+        private final CompletableFuture<Void> landing = new CompletableFuture<>();
+
+        /** Of the size, when the offset was chosen. */
+        private int recalls;
 
         Attempt() {
             super(0, Long.MAX_VALUE, true);
@@ -212,20 +232,30 @@ final class AppendOp implements AppendLine.Waiting {
 
         @Override
         protected void start() {
-            if (session.ended() != null || services.meta().leaseHolds()) {
-                begin();
+            if (session.ended() != null) {
+                begin(null);
+            } else if (services.meta().leaseHolds()) {
+                size();
             } else {
-                var _ = services.meta().confirmed().whenComplete((v, thrown) -> begin());
+                var _ = services.meta().confirmed().whenComplete((v, thrown) -> size());
             }
         }
 
-        private void begin() {
+        private void size() {
+            var _ = sized.get().whenComplete((v, thrown) -> begin(thrown));
+        }
+
+        /**
+         * @param unknown why the size is not known, or null
+         */
+        private void begin(@Nullable Throwable unknown) {
             boolean dropped;
             synchronized (state) {
                 dropped = settled;
                 begun = !dropped;
                 offset = state.size();
                 view = state.view();
+                recalls = state.sizeLease.recalls();
             }
             if (dropped) {
                 finish();
@@ -239,6 +269,10 @@ final class AppendOp implements AppendLine.Waiting {
             FsException ended = session.ended();
             if (ended != null) {
                 unsent(ended);
+                return;
+            }
+            if (unknown != null) {
+                failed(Async.failure(unknown));
                 return;
             }
             if (offset > view.maxFileBytes() - length) {
@@ -267,8 +301,12 @@ final class AppendOp implements AppendLine.Waiting {
             }
             boolean stands;
             synchronized (state) {
-                stands = !cutSince() && state.size() == offset;
+                stands =
+                        !cutSince()
+                                && state.size() == offset
+                                && state.sizeLease.recalls() == recalls;
                 view = stands ? state.view() : view;
+                landed = stands ? landing : landed;
             }
             if (stands) {
                 sent = true;
@@ -291,6 +329,7 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
+            Async.finish(landing);
             services.contents().written(state.inode(), !settled, problem != null && some);
             if (cut) {
                 again();
@@ -394,6 +433,7 @@ final class AppendOp implements AppendLine.Waiting {
         /** A data server knows of a newer truncation: it has refused the piece. */
         @Override
         public CompletableFuture<Void> refresh() {
+            Async.finish(landing); // who has truncated it waits for that before we are answered
             return Async.then(
                     state.refresh(),
                     nothing -> {

@@ -10,13 +10,16 @@ import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.AcquireAppendOp;
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.AwaitAppendReply;
 import io.cairn.common.proto.AwaitAppendRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutationResult;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,10 +32,18 @@ import org.jspecify.annotations.Nullable;
 public final class Appends {
     private final FileServices services;
     private final InodeTable table;
+    private final LongFunction<CompletableFuture<Attr>> lentAttr;
 
-    public Appends(FileServices services, InodeTable table) {
+    /**
+     * @param lentAttr asks the MDS for the attributes of an inode, with a lease
+     */
+    public Appends(
+            FileServices services,
+            InodeTable table,
+            LongFunction<CompletableFuture<Attr>> lentAttr) {
         this.services = services;
         this.table = table;
+        this.lentAttr = lentAttr;
     }
 
     /** Takes over the operation; its future tells what became of it. */
@@ -73,6 +84,52 @@ public final class Appends {
             giveBack(state);
         }
         advance(state);
+    }
+
+    /**
+     * Other clients are about to publish sizes, perhaps. Completes when no append is on its way
+     * whose offset was chosen before this.
+     */
+    public CompletableFuture<Void> sizesRecalled(List<Long> inodes) {
+        List<CompletableFuture<Void>> landed = new ArrayList<>();
+        for (long inode : inodes) {
+            InodeState state = table.find(inode);
+            if (state != null) {
+                synchronized (state) {
+                    state.sizeLease.recalled();
+                    AppendOp running = state.appends.running();
+                    if (running != null) {
+                        landed.add(running.landed());
+                    }
+                }
+            }
+        }
+        return Async.all(landed);
+    }
+
+    /**
+     * Completes when the size is known that others have published by now; the right to append keeps
+     * nobody from making the file longer by other writes.
+     */
+    private CompletableFuture<Void> sized(InodeState state) {
+        long asked = System.nanoTime();
+        int recalls;
+        synchronized (state) {
+            if (state.isDelegated() || state.sizeLease.holds(asked)) {
+                return Async.done();
+            }
+            recalls = state.sizeLease.recalls();
+        }
+        return Async.ignoringValue(
+                Async.map(
+                        lentAttr.apply(state.inode()),
+                        attr -> {
+                            state.observe(attr);
+                            synchronized (state) {
+                                state.sizeLease.lent(recalls, asked, attr.getAttrLeaseMicros());
+                            }
+                            return attr;
+                        }));
     }
 
     /** Fails appends whose time is over. */
@@ -125,7 +182,7 @@ public final class Appends {
             }
             switch (step) {
                 case Step.Run<AppendOp>(AppendOp op) ->
-                        op.run(session, ended -> over(state, ended));
+                        op.run(session, () -> sized(state), ended -> over(state, ended));
                 case Step.Ask<AppendOp>(int number) -> ask(state, number);
                 case Step.GiveBack<AppendOp>() -> giveBack(state);
                 case Step.LookAgain<AppendOp>(long nanos) ->

@@ -57,6 +57,9 @@ public final class InodeState implements DataTarget {
     CompletableFuture<Void> telling = Async.done();
 
     /** Under the monitor. */
+    final SizeLease sizeLease = new SizeLease();
+
+    /** Under the monitor. */
     final HeldLocks locks = new HeldLocks();
 
     /** Handles that exist or are being made. */

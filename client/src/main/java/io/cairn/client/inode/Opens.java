@@ -156,9 +156,12 @@ public final class Opens {
                 NewMutation.stamped()
                         .setOpen(OpenOp.newBuilder().setInode(state.inode()).setAppend(append))
                         .build();
+        long asked = System.nanoTime();
+        int recalls;
         int returns;
         PendingMutation pending;
         synchronized (state) {
+            recalls = state.sizeLease.recalls();
             returns = append ? state.appends.granting() : 0;
             pending = mutate(mutation);
         }
@@ -170,6 +173,9 @@ public final class Opens {
                                     failure == null
                                             && result != null
                                             && counted(state, pending, result);
+                            if (counted && result != null) {
+                                lent(state, recalls, asked, result);
+                            }
                             if (append) {
                                 appends.answered(
                                         state,
@@ -187,6 +193,13 @@ public final class Opens {
                             }
                         });
         late(pending.answer(), pending.reply(), future);
+    }
+
+    /** Its size is the newest for a while: the first append need not ask. */
+    private static void lent(InodeState state, int recalls, long asked, MutationResult opened) {
+        synchronized (state) {
+            state.sizeLease.lent(recalls, asked, opened.getAttr().getAttrLeaseMicros());
+        }
     }
 
     /**

@@ -105,7 +105,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
     private final LeaseTable table = new LeaseTable(MAX_LEASES);
     private final ChangedKeys changed = new ChangedKeys();
     private final ReadRecalling recalling = new ReadRecalling();
-    private final LeasePauses pauses;
+    private final LeasePauses pauses = new LeasePauses();
 
     /** Sessions whose eviction is not over: what they were lent they may believe to its end. */
     private final Set<Long> evicted = ConcurrentHashMap.newKeySet();
@@ -144,7 +144,6 @@ public final class ReadLeases implements EntryWatcher, StateListener {
         this.alarm = alarm;
         this.clock = clock;
         this.metrics = metrics;
-        this.pauses = new LeasePauses(clock.nanos());
     }
 
     /** Leases that sessions hold, roughly. */
@@ -203,7 +202,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
 
         private int grant(long key, RecallKey recalled) {
             boolean lent =
-                    !pauses.paused(key, nowNanos)
+                    !pauses.paused(key, session, nowNanos)
                             && !(recalling.any() && recalling.isOpen(recalled))
                             && table.add(
                                     key,
@@ -360,7 +359,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
                         if (session != maker) {
                             recallOf(recalls, session, until)
                                     .add(RecallKey.name(name.directory(), name.name()), until);
-                            pauses.pause(key, now + NAMES_PAUSE_NANOS);
+                            pauses.pause(key, now + NAMES_PAUSE_NANOS, maker, now);
                         }
                     });
         }
@@ -387,7 +386,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
         }
         untils.forEach((session, until) -> {
             recallOf(recalls, session, until).add(RecallKey.attributes(inode), until);
-            pauses.pause(key, now + ATTRIBUTES_PAUSE_NANOS);
+            pauses.pause(key, now + ATTRIBUTES_PAUSE_NANOS, maker, now);
         });
     }
 

@@ -368,6 +368,23 @@ final class ReadLeasesTest {
         assertThat(attributes(A, FILE)).isPositive();
     }
 
+    @Test
+    void whoChangesItAloneIsLentWhatOthersAreNot() {
+        attributes(A, FILE);
+        rig.apply(B, new Entry().inode(FILE));
+        rig.acknowledge(A);
+        assertThat(attributes(B, FILE)).isPositive();
+        assertThat(attributes(A, FILE)).isZero();
+        attributes(B, FILE);
+        rig.apply(C, new Entry().inode(FILE));
+        rig.acknowledge(B);
+        for (long session : List.of(A, B, C)) {
+            assertThat(attributes(session, FILE)).as("two have changed it").isZero();
+        }
+        rig.now += 1_000 * LeaseRig.MILLI;
+        assertThat(attributes(A, FILE)).isPositive();
+    }
+
     // ---- answers to changes -------------------------------------------------
 
     @Test
