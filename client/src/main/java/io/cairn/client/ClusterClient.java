@@ -12,6 +12,7 @@ import io.cairn.client.base.ClientMeters.Op;
 import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.InodeState;
 import io.cairn.client.inode.InodeTable;
+import io.cairn.client.inode.LostFiles;
 import io.cairn.client.inode.OpenHandle;
 import io.cairn.client.inode.Opens;
 import io.cairn.client.inode.SetAttrs;
@@ -521,6 +522,10 @@ final class ClusterClient implements CairnClient {
                         .build();
         CompletableFuture<Void> ready = names.linking(inode, newParent);
         InodeState linked = table.find(inode);
+        LostFiles.@Nullable Lost lost = table.lost().take(inode);
+        if (lost != null) {
+            ready = CompletableFuture.failedFuture(lost.why());
+        }
         if (linked != null) {
             // Under its new name it may take the place of another file.
             table.namesChanged(linked);
@@ -608,7 +613,25 @@ final class ClusterClient implements CairnClient {
     /** Of an exchange both take the place of another. */
     private CompletableFuture<Void> settled(InodeTable.Name name) {
         InodeState state = table.find(name);
-        return state == null ? Async.done() : runtime.delegations().settle(state);
+        if (state != null) {
+            return runtime.delegations().settle(state);
+        }
+        LostFiles.@Nullable Lost lost = table.lost().find(name);
+        return lost == null ? Async.done() : told(lost);
+    }
+
+    /** Fails, once, if the name is still that of the file whose writes were lost. */
+    private CompletableFuture<Void> told(LostFiles.Lost lost) {
+        InodeTable.Name name = lost.name();
+        return Async.then(
+                lookUp(name.directory(), name.name().toByteArray()),
+                reply -> {
+                    boolean there = table.lost().take(lost.inode()) != null;
+                    boolean same = reply.hasAttr() && reply.getAttr().getInode() == lost.inode();
+                    return there && same
+                            ? CompletableFuture.failedFuture(lost.why())
+                            : Async.done();
+                });
     }
 
     private CompletableFuture<Attr> renamed(

@@ -85,7 +85,11 @@ abstract class ClientFixture {
 
     /** A client, the only one, to which the fake MDS has begun to delegate what it makes. */
     CairnClient delegating(String... lines) {
-        CairnClient client = connect(lines);
+        return delegating(Meters.unpublished(), lines);
+    }
+
+    CairnClient delegating(Meters meters, String... lines) {
+        CairnClient client = connect(meters, lines);
         long session = cluster.names().onlySession();
         await().until(() -> cluster.names().delegations().hasTold(session));
         return client;

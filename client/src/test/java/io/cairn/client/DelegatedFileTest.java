@@ -5,9 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.base.ClientMeter;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Meters;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.LookupReply;
@@ -33,8 +35,10 @@ class DelegatedFileTest extends DelegatingFixture {
 
     private static final int ROUNDS = 30;
 
+    private final Meters meters = Meters.unpublished();
+
     private CairnClient delegating() {
-        return delegating(NEVER);
+        return delegating(meters, NEVER);
     }
 
     private OpenFile delegated(CairnClient client, String name) {
@@ -279,6 +283,62 @@ class DelegatedFileTest extends DelegatingFixture {
         long next = cluster.names().onlySession();
         await().until(() -> delegations.hasTold(next));
         delegated(client, "new");
+    }
+
+    private double openInodes() {
+        return meters.registry().get(ClientMeter.OPEN_INODES.meterName()).gauge().value();
+    }
+
+    /** A file that is written and closed, of whose size the MDS has not heard when it evicts. */
+    private long lost(CairnClient client, String name) {
+        OpenFile file = delegated(client, name);
+        FakeMds mds = hold(Method.MUTATE);
+        get(write(file, 0, "new"));
+        get(file.flush());
+        get(file.release());
+        await().until(() -> mds.held() > 0);
+        cluster.evict(cluster.names().onlySession());
+        letGo(mds);
+        await().until(() -> cluster.names().sessions() == 1);
+        long next = cluster.names().onlySession();
+        await().until(() -> delegations.hasTold(next) && openInodes() == 0);
+        return file.inode();
+    }
+
+    @Test
+    void aFileWhoseDataWasLostTakesNoOthersPlaceUntilThatWasTold() {
+        CairnClient client = delegating();
+        OpenFile old = delegated(client, "old");
+        get(write(old, 0, "old"));
+        get(old.fsync());
+        get(old.release());
+        long inode = lost(client, "new");
+        assertThat(errno(client.rename(1, bytes("new"), 1, bytes("old"), 0))).isEqualTo(Errno.EIO);
+        assertThat(cluster.names().attr(old.inode()).getNlink()).isEqualTo(1);
+        get(client.rename(1, bytes("new"), 1, bytes("old"), 0));
+        assertThat(get(client.lookup(1, bytes("old"))).getInode()).isEqualTo(inode);
+    }
+
+    @Test
+    void norIsItGivenAnotherNameUntilThatWasTold() {
+        CairnClient client = delegating();
+        long inode = lost(client, "new");
+        assertThat(errno(client.link(inode, 1, bytes("old")))).isEqualTo(Errno.EIO);
+        get(client.link(inode, 1, bytes("old")));
+    }
+
+    @Test
+    void whatHasItsNameSinceIsRenamed() {
+        CairnClient client = delegating();
+        lost(client, "own");
+        get(client.unlink(1, bytes("own")));
+        get(delegated(client, "own").release());
+        get(client.rename(1, bytes("own"), 1, bytes("old"), 0));
+        lost(client, "new");
+        CairnClient other = connect();
+        get(other.unlink(1, bytes("new")));
+        get(create(other, "new").release());
+        get(client.rename(1, bytes("new"), 1, bytes("old"), 0));
     }
 
     /** Others may be shown the file without what this client did. */

@@ -35,6 +35,7 @@ public final class InodeTable {
     /** Files that this client has made and still has open. */
     private final ConcurrentHashMap<Name, InodeState> names = new ConcurrentHashMap<>();
 
+    private final LostFiles lost = new LostFiles();
     private final LongFunction<CompletableFuture<Attr>> getAttr;
     private final Supplier<DataSession> session;
     private final Publisher publisher;
@@ -62,6 +63,11 @@ public final class InodeTable {
 
     public Collection<InodeState> all() {
         return states.values();
+    }
+
+    /** Those that are not here any more. */
+    public LostFiles lost() {
+        return lost;
     }
 
     public int size() {
@@ -183,6 +189,8 @@ public final class InodeTable {
      * @param from the name that it had
      */
     public void renamed(long inode, Name from, Name to) {
+        lost.unlinked(from);
+        lost.unlinked(to);
         InodeState taken = names.remove(to);
         if (taken != null) {
             namesChanged(taken);
@@ -196,6 +204,7 @@ public final class InodeTable {
     /** This client has removed the name. */
     public void unlinked(Name name) {
         names.remove(name);
+        lost.unlinked(name);
     }
 
     /** This client has removed its only name: others may free it, and its attributes change. */
@@ -300,6 +309,10 @@ public final class InodeTable {
                                         && !state.locks.isUnlocking();
                         if (unused && state.name != null) {
                             names.remove(state.name, state);
+                            FsException why = state.lostSinceSettled();
+                            if (why != null) {
+                                lost.add(new LostFiles.Lost(id, state.name, why));
+                            }
                         }
                         return unused ? null : known;
                     }

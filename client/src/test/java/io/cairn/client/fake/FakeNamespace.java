@@ -16,6 +16,7 @@ import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.RenameOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.proto.Truncation;
@@ -299,6 +300,17 @@ public final class FakeNamespace {
                 forgetUnused(inode);
                 yield MutationResult.getDefaultInstance();
             }
+            case RENAME -> rename(m.getRename());
+            case LINK -> {
+                Node linked = node(m.getLink().getInode());
+                Node parent = node(m.getLink().getNewParent());
+                String name = m.getLink().getNewName().toStringUtf8();
+                if (parent.children.putIfAbsent(name, linked.attr.getInode()) != null) {
+                    throw new FsException(Errno.EEXIST, name);
+                }
+                linked.attr.setNlink(linked.attr.getNlink() + 1);
+                yield made(touched(linked));
+            }
             case SET_ATTR -> setAttr(session, m.getSetAttr(), m.getTime());
             case OPEN -> {
                 Node node = node(m.getOpen().getInode());
@@ -371,6 +383,22 @@ public final class FakeNamespace {
             }
             default -> throw new FsException(Errno.ENOSYS, m.getOpCase().toString());
         };
+    }
+
+    /** Of a file, in the place of a file or of none. */
+    private MutationResult rename(RenameOp op) {
+        Long inode = node(op.getParent()).children.remove(op.getName().toStringUtf8());
+        if (inode == null) {
+            throw new FsException(Errno.ENOENT, "no such name");
+        }
+        String name = op.getNewName().toStringUtf8();
+        Long replaced = node(op.getNewParent()).children.put(name, inode);
+        if (replaced != null) {
+            Node old = node(replaced);
+            old.attr.setNlink(old.attr.getNlink() - 1);
+            forgetUnused(replaced);
+        }
+        return made(touched(node(inode)));
     }
 
     private MutationResult opened(long session, Node node, boolean append) {
@@ -518,8 +546,9 @@ public final class FakeNamespace {
         return nanos(a) >= nanos(b) ? a : b;
     }
 
-    private static void touched(Node node) {
+    private static Node touched(Node node) {
         node.attr.setChange(node.attr.getChange() + 1);
+        return node;
     }
 
     private static MutationResult made(Node node) {
