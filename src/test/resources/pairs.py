@@ -227,6 +227,66 @@ def fsync__open(p):
     return lambda: get(p.there), b'after, and longer'
 
 
+@row(TERM)
+def write__stat_by_name(p):
+    p.held()
+    os.pwrite(p.a, b'x' * 1000, 0)
+    return lambda: os.stat(p.there).st_size, 1000
+
+
+@row(TERM)
+def write__stat_by_name_again_and_again(p):
+    """What is answered for one look lies before the next write."""
+    p.held()
+    sizes = []
+    for i in range(10):
+        os.pwrite(p.a, b'x' * 10, 10 * i)
+        sizes.append(os.stat(p.there).st_size)
+    return lambda: sizes, [10 * (i + 1) for i in range(10)]
+
+
+@row(TERM)
+def write__fstat_where_it_is_open_for_reading(p):
+    put(p.here, b'before')
+    p.a, b = p.open(p.here), os.open(p.there, os.O_RDONLY)
+    p.fds.append(b)
+    os.fstat(b)
+    os.pwrite(p.a, b'x' * 1000, 0)
+    return lambda: os.fstat(b).st_size, 1000
+
+
+@row(TERM)
+def write_of_no_more__mtime(p):
+    p.held()
+    os.utime(p.here, ns=(10**18, 10**18))
+    os.stat(p.there)
+    os.pwrite(p.a, b'BEFORE', 0)
+    return lambda: (os.fstat(p.a).st_mtime_ns, os.stat(p.there).st_mtime_ns > 10**18), (os.fstat(p.a).st_mtime_ns, True)
+
+
+@row(TERM)
+def write_of_more__read_of_an_open_file(p):
+    p.held()
+    os.pwrite(p.a, b'longer', 6)
+    return lambda: os.pread(p.b, 100, 0), b'beforelonger'
+
+
+@row(TERM)
+def write_of_more__open_at_the_end(p):
+    p.held()
+    os.pwrite(p.a, b'longer', 6)
+    return lambda: os.lseek(p.open(p.there), 0, os.SEEK_END), 12
+
+
+@row(TERM)
+def write__listing(p):
+    os.mkdir(p.here)
+    p.a = p.open(p.here + '/f')
+    list(os.scandir(p.there))
+    os.pwrite(p.a, b'x' * 1000, 0)
+    return lambda: [e.stat().st_size for e in os.scandir(p.there)], [1000]
+
+
 @row(STRONG)
 def fsync__stat_by_name(p):
     p.held()

@@ -18,6 +18,7 @@ import io.cairn.client.inode.HeldDelegations;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
 import io.cairn.client.inode.Reopens;
+import io.cairn.client.inode.ToldSizes;
 import io.cairn.client.inode.WriteBehind;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
@@ -41,6 +42,7 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.TellSizes;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcAddress;
@@ -62,7 +64,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongUnaryOperator;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -173,6 +175,7 @@ final class ClientRuntime implements MetaEvents {
                         config.attemptTimeout().toNanos() / 2,
                         ATTR_FRESH_NANOS);
         appends = new Appends(services, table, this::lentAttr);
+        ToldSizes sizes = new ToldSizes(meta, table, publisher);
         reopens = new Reopens(services, table, appends);
         rpc.onPush(
                 Method.MAP_PUSH_VALUE,
@@ -189,6 +192,9 @@ final class ClientRuntime implements MetaEvents {
         rpc.onPush(
                 Method.DELEGATION_RECALL_VALUE,
                 (from, head) -> delegations.recalled(Heads.parse(DelegationRecall.parser(), head)));
+        rpc.onPush(
+                Method.TELL_SIZES_VALUE,
+                (from, head) -> sizes.asked(from, Heads.parse(TellSizes.parser(), head)));
         gauges(published);
     }
 
@@ -295,30 +301,29 @@ final class ClientRuntime implements MetaEvents {
     }
 
     private CompletableFuture<Attr> getAttr(long inode) {
-        return getAttr(inode, session -> 0);
+        return getAttr(inode, session -> GetAttrRequest.newBuilder().setInode(inode).build());
     }
 
-    /** With a lease, if this client holds any. */
+    /** What is published, with a lease, if this client holds any. */
     private CompletableFuture<Attr> lentAttr(long inode) {
-        return getAttr(inode, meta.leases()::session);
+        return getAttr(
+                inode,
+                session ->
+                        GetAttrRequest.newBuilder()
+                                .setInode(inode)
+                                .setPublishedOnly(true)
+                                .setLeaseSession(meta.leases().session(session))
+                                .build());
     }
 
-    /**
-     * @param borrower of the present session, the one that asks for a lease; 0 for none
-     */
-    private CompletableFuture<Attr> getAttr(long inode, LongUnaryOperator borrower) {
+    private CompletableFuture<Attr> getAttr(long inode, LongFunction<GetAttrRequest> request) {
         return Async.then(
                 names.ready(inode),
                 nothing ->
                         Async.map(
                                 meta.query(
                                         Method.GET_ATTR,
-                                        session ->
-                                                GetAttrRequest.newBuilder()
-                                                        .setInode(inode)
-                                                        .setLeaseSession(
-                                                                borrower.applyAsLong(session))
-                                                        .build(),
+                                        request,
                                         GetAttrReply.parser(),
                                         System.nanoTime() + nanos(config.metadataTimeout())),
                                 GetAttrReply::getAttr));

@@ -227,10 +227,6 @@ class TwoMountsTest {
     }
 
     /**
-     * What the other wrote before was cut, whether the MDS knew of it or not: no size published
-     * later brings it back.
-     */
-    /**
      * The appender holds the right all the time; nothing but the MDS tells it what the other wrote.
      */
     @Test
@@ -271,6 +267,10 @@ class TwoMountsTest {
         to.getFD().sync();
     }
 
+    /**
+     * What the other wrote before was cut, whether the MDS knew of it or not: no size published
+     * later brings it back.
+     */
     @Test
     void aSizeFromBeforeTheCutIsNotPublishedLater() throws IOException {
         Random random = new Random(seed);

@@ -37,6 +37,10 @@ public final class InodeState implements DataTarget {
 
     private @Nullable Attr attr;
     private long attrNanos;
+
+    /** Whether other clients may write to it, as the MDS has said last. */
+    private boolean writtenElsewhere;
+
     private volatile @Nullable DataView view;
     private boolean refreshing;
     private @Nullable CompletableFuture<Void> refreshNext;
@@ -140,6 +144,9 @@ public final class InodeState implements DataTarget {
             if (known != null && received.getChange() != known.getChange()) {
                 aheads.drop(0, Long.MAX_VALUE);
             }
+            if (received.hasWriters()) {
+                writtenElsewhere = received.getWriters() > (mdsOpens > 0 ? 1 : 0);
+            }
             attr = withoutLease(received);
             attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);
             if (!received.hasLayout() || !Mode.isRegular(received.getMode())) {
@@ -203,8 +210,13 @@ public final class InodeState implements DataTarget {
         return Math.max(known().getSize(), own.size());
     }
 
-    synchronized long attrAgeNanos(long nowNanos) {
-        return nowNanos - attrNanos;
+    /**
+     * Whether another client may have made the file longer since its size was heard of.
+     *
+     * @param freshNanos how long nobody does who was not known to have it open to write
+     */
+    synchronized boolean mayHaveGrown(long nowNanos, long freshNanos) {
+        return writtenElsewhere || nowNanos - attrNanos > freshNanos;
     }
 
     synchronized boolean hasPrivilegeBits() {

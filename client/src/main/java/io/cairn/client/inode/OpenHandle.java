@@ -134,7 +134,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
         // What ends at the size asks the MDS for it, as any read does, unless it is known well.
         boolean known =
                 there == length
-                        || state.attrAgeNanos(System.nanoTime()) <= services.attrFreshNanos();
+                        || !state.mayHaveGrown(System.nanoTime(), services.attrFreshNanos());
         if (there == 0 || !known) {
             return read(offset, length);
         }

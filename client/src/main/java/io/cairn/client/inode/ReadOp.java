@@ -58,9 +58,8 @@ final class ReadOp extends RangeOrder.Entry {
             finished();
             return;
         }
-        // Another client may have made the file longer since we heard of its size.
         if (offset + wanted > state.size()
-                && state.attrAgeNanos(startNanos) > services.attrFreshNanos()) {
+                && state.mayHaveGrown(startNanos, services.attrFreshNanos())) {
             var _ =
                     state.refresh()
                             .whenComplete((v, thrown) -> {

@@ -6,6 +6,8 @@ import io.cairn.client.base.Channels;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.SizesToldRequest;
+import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.time.Periodic;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +29,7 @@ public final class MetaClient {
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final ScheduledExecutorService timer;
+    private final SessionCalls calls;
     private final MdsSession session;
     private final MutationPipeline mutations;
     private final PendingQueries queries;
@@ -45,7 +48,7 @@ public final class MetaClient {
             LongSupplier mapEpoch,
             MetaEvents events) {
         this.timer = timer;
-        SessionCalls calls = new SessionCalls(timer, options.attemptNanos());
+        calls = new SessionCalls(timer, options.attemptNanos());
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
         mutations = new MutationPipeline(session, calls, events, options.pipeline());
         queries = new PendingQueries(session, calls, events);
@@ -122,6 +125,17 @@ public final class MetaClient {
 
     public HeldLeases leases() {
         return leases;
+    }
+
+    /** Answers a leader that has asked for sizes; if that gets lost, it asks again. */
+    public void sizesTold(RpcChannel leader, long session, long number) {
+        SizesToldRequest told =
+                SizesToldRequest.newBuilder().setSession(session).setNumber(number).build();
+        leader.call(
+                Method.SIZES_TOLD_VALUE,
+                told,
+                calls.attemptDeadline(),
+                (status, head, payload) -> {});
     }
 
     /** Nothing will be answered any more. */

@@ -41,7 +41,10 @@ import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.ReturnDelegationsReply;
 import io.cairn.common.proto.ReturnDelegationsRequest;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.SizesToldReply;
+import io.cairn.common.proto.SizesToldRequest;
 import io.cairn.common.proto.StatFsReply;
+import io.cairn.common.proto.TellSizes;
 import io.cairn.common.proto.WaitTruncatedReply;
 import io.cairn.common.proto.WaitTruncatedRequest;
 import io.cairn.common.rpc.Advice;
@@ -88,6 +91,7 @@ public final class FakeMds implements AutoCloseable {
     private volatile boolean answersShort;
     private volatile int leaseMicros;
     private final List<ReadRecalledRequest> acknowledged = new CopyOnWriteArrayList<>();
+    private final List<Long> sizesTold = new CopyOnWriteArrayList<>();
     private final AtomicInteger notYet = new AtomicInteger();
 
     FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
@@ -157,6 +161,9 @@ public final class FakeMds implements AutoCloseable {
         Method method = Method.forNumber(request.method());
         if (method == Method.MUTATE) {
             received.add(Heads.parse(MutateRequest.parser(), request.head()));
+        }
+        if (method == Method.SIZES_TOLD) {
+            sizesTold.add(Heads.parse(SizesToldRequest.parser(), request.head()).getNumber());
         }
         if (method == Method.READ_RECALLED) {
             acknowledged.add(Heads.parse(ReadRecalledRequest.parser(), request.head()));
@@ -327,16 +334,38 @@ public final class FakeMds implements AutoCloseable {
 
     /** Asks a session to return files that are delegated to it. */
     public void recallDelegations(long session, Long... inodes) {
+        peer(session)
+                .push(
+                        Method.DELEGATION_RECALL_VALUE,
+                        DelegationRecall.newBuilder()
+                                .setSession(session)
+                                .addAllInodes(List.of(inodes))
+                                .build());
+    }
+
+    /** Asks a session to publish what it wrote. */
+    public void tellSizes(long session, long number, long inode) {
+        peer(session)
+                .push(
+                        Method.TELL_SIZES_VALUE,
+                        TellSizes.newBuilder()
+                                .setSession(session)
+                                .setNumber(number)
+                                .addInodes(inode)
+                                .build());
+    }
+
+    /** The numbers of such questions that were answered, in the order of arrival. */
+    public List<Long> sizesTold() {
+        return sizesTold;
+    }
+
+    private RpcPeer peer(long session) {
         RpcPeer peer = sessions.get(session);
         if (peer == null) {
             throw new AssertionError("session " + session + " is on no connection");
         }
-        peer.push(
-                Method.DELEGATION_RECALL_VALUE,
-                DelegationRecall.newBuilder()
-                        .setSession(session)
-                        .addAllInodes(List.of(inodes))
-                        .build());
+        return peer;
     }
 
     /** How long leases are from now on; nothing is recalled but by {@link #recall(ReadRecall)}. */
@@ -529,6 +558,7 @@ public final class FakeMds implements AutoCloseable {
             case LOOKUP -> lookup(Heads.parse(LookupRequest.parser(), request.head()));
             case READ_DIR -> list(Heads.parse(ReadDirRequest.parser(), request.head()));
             case READ_RECALLED -> ReadRecalledReply.getDefaultInstance();
+            case SIZES_TOLD -> SizesToldReply.getDefaultInstance();
             case WAIT_TRUNCATED -> {
                 var wait = Heads.parse(WaitTruncatedRequest.parser(), request.head());
                 if (!names.knows(wait.getSession())) {

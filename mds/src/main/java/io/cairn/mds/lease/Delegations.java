@@ -104,6 +104,9 @@ public final class Delegations implements StateListener {
 
         /** Inodes that no session of an earlier leader held open before it was read. */
         private Set<Long> closed = Set.of();
+
+        /** Inodes whose writers have published what they wrote before they were asked for it. */
+        final Set<Long> sized = new HashSet<>();
     }
 
     private static final class Delegation {
@@ -517,6 +520,8 @@ public final class Delegations implements StateListener {
                 }
             }
             noteAny();
+            // Who returns it has published all that it wrote before it was asked.
+            recalls.values().forEach(look.sized::addAll);
             if (!waits.isFree()) {
                 parked.add(waits);
             } else if (closed && untold.isEmpty() && !hasEndedSince(look.since, inodes)) {

@@ -27,9 +27,19 @@ public final class LeasedReplies {
     private static final ByteString DOT_DOT = ByteString.copyFromUtf8("..");
 
     private final ReadLeases leases;
+    private final Written written;
 
-    public LeasedReplies(ReadLeases leases) {
+    /** Whether others than the session may write to a file. */
+    public interface Written {
+        boolean isWrittenBeside(long session, Attr attr);
+    }
+
+    /**
+     * @param written such attributes are not lent: who is told them again asks the writers again
+     */
+    public LeasedReplies(ReadLeases leases, Written written) {
         this.leases = leases;
+        this.written = written;
     }
 
     /** Before anything is read: {@code since} of {@link #lent}. */
@@ -118,15 +128,18 @@ public final class LeasedReplies {
                 switch (asked) {
                     case LookupRequest r -> found(r, (LookupReply) reply, loan);
                     case ReadDirRequest r -> listed(r, (ReadDirReply) reply, loan);
-                    default ->
-                            GetAttrReply.newBuilder()
-                                    .setAttr(attributes(((GetAttrReply) reply).getAttr(), loan))
-                                    .build();
+                    default -> {
+                        Attr attr = ((GetAttrReply) reply).getAttr();
+                        boolean published = ((GetAttrRequest) asked).getPublishedOnly();
+                        yield GetAttrReply.newBuilder()
+                                .setAttr(published ? lent(attr, loan) : attributes(attr, loan))
+                                .build();
+                    }
                 };
         return loan.end() ? lent : reply;
     }
 
-    private static LookupReply found(LookupRequest asked, LookupReply reply, Loan loan) {
+    private LookupReply found(LookupRequest asked, LookupReply reply, Loan loan) {
         int name = hasName(asked) ? loan.names(asked.getParent()) : 0;
         return reply.hasAttr()
                 ? LookupReply.newBuilder()
@@ -135,7 +148,7 @@ public final class LeasedReplies {
                 : LookupReply.newBuilder().setMissingLeaseMicros(name).build();
     }
 
-    private static ReadDirReply listed(ReadDirRequest asked, ReadDirReply reply, Loan loan) {
+    private ReadDirReply listed(ReadDirRequest asked, ReadDirReply reply, Loan loan) {
         if (!asked.getWithAttributes()) {
             return reply;
         }
@@ -151,7 +164,11 @@ public final class LeasedReplies {
         return lent.build();
     }
 
-    private static Attr.Builder attributes(Attr attr, Loan loan) {
+    private Attr.Builder attributes(Attr attr, Loan loan) {
+        return written.isWrittenBeside(loan.session(), attr) ? attr.toBuilder() : lent(attr, loan);
+    }
+
+    private static Attr.Builder lent(Attr attr, Loan loan) {
         return attr.toBuilder().setAttrLeaseMicros(loan.attributes(attr.getInode()));
     }
 }

@@ -13,10 +13,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a session may believe of the inodes that it has made, linked or opened, so that it need not
- * ask at once for what it was just told. Nothing of:
+ * What a session may believe of the inodes that it has made, so that it need not ask at once for
+ * what it was just told; and of those that it has opened to append, at which offset. Nothing of:
  *
  * <ul>
+ *   <li>attributes of what was there before: others may have it open to write;
  *   <li>answers that are repeated: the state has gone on since;
  *   <li>changes of attributes: a kernel before Linux 6.16 believes the answer whatever it was told
  *       to forget while the change was on its way;
@@ -53,9 +54,11 @@ public final class LeasedResults {
             Attr.Builder told = attr.toBuilder();
             long directory = directory(mutation);
             boolean early = mutation.getOwnInode() != 0;
-            if (!early && !changedLater.contains(attr.getInode())) {
+            boolean made = hasMade(mutation, result);
+            boolean lends = made || mutation.getOpen().getAppend();
+            if (!early && lends && !changedLater.contains(attr.getInode())) {
                 told.setAttrLeaseMicros(loan.attributes(attr.getInode()));
-                told.setNoXattrs(hasMade(mutation, result));
+                told.setNoXattrs(made);
             }
             if (!early && directory != 0) {
                 told.setNameLeaseMicros(loan.names(directory));

@@ -190,6 +190,10 @@ public final class ReadLeases implements EntryWatcher, StateListener {
             this.toldMicros = toldMicros;
         }
 
+        long session() {
+            return session;
+        }
+
         /** For how long the inode's attributes may be believed, in microseconds; 0: not at all. */
         int attributes(long inode) {
             return grant(LeaseTable.attributes(inode), RecallKey.attributes(inode));

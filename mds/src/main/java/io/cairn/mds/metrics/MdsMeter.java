@@ -45,6 +45,11 @@ public enum MdsMeter implements MeterSpec {
             "",
             "Answers that waited until a session had told what it did to files it made, by this"
                     + " leader"),
+    SIZES_ASKED(
+            Kind.COUNTER,
+            "",
+            "Sessions that were asked to publish what they wrote to files they hold open, because"
+                    + " another one asked for the attributes, by this leader"),
     READ_RECALLS(
             Kind.COUNTER,
             "",

@@ -29,6 +29,7 @@ public final class MdsMeters {
     private final Counter truncations;
     private final Counter delegationsRecalled;
     private final Counter delegationWaits;
+    private final Counter sizesAsked;
     private final Counter controlFailures;
 
     public MdsMeters(Meters meters) {
@@ -54,6 +55,7 @@ public final class MdsMeters {
         leaseWaits = meters.counter(MdsMeter.READ_WAITS);
         delegationsRecalled = meters.counter(MdsMeter.DELEGATIONS_RECALLED);
         delegationWaits = meters.counter(MdsMeter.DELEGATION_WAITS);
+        sizesAsked = meters.counter(MdsMeter.SIZES_ASKED);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
         controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
@@ -107,6 +109,10 @@ public final class MdsMeters {
 
     public void delegationsRecalled(int files) {
         delegationsRecalled.increment(files);
+    }
+
+    public void sizesAsked(int sessions) {
+        sizesAsked.increment(sessions);
     }
 
     /** An answer waits for what another session has to tell. */

@@ -173,8 +173,10 @@ final class LeaderDuties implements Leadership.Duties {
                         state,
                         mutations.sessions(),
                         mutations.readOpens(),
-                        new LeasedReplies(mutations.readLeases()),
-                        mutations.delegations());
+                        new LeasedReplies(
+                                mutations.readLeases(), mutations.sizes()::isWrittenBeside),
+                        mutations.delegations(),
+                        mutations.sizes());
         nameless = new NamelessInodes(entries, state, mutations.readOpens(), control);
         releases =
                 new MixedReleases(
@@ -190,6 +192,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.readLeases()); // after the sessions
         state.watch(mutations.readLeases());
         state.addListener(mutations.delegations()); // after the sessions
+        state.addListener(mutations.sizes()); // after the sessions
         state.addListener(truncator);
         state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
@@ -232,6 +235,7 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits.tick();
         mutations.readLeases().tick();
         mutations.delegations().tick();
+        mutations.sizes().tick();
         if (leadership.refusal() == null) {
             settings.tick(term);
             groupChanges.tick(term);

@@ -148,6 +148,7 @@ final class MdsHandler implements RpcHandler {
             case MUTATE -> mutations.handle(request);
             case READ_RECALLED -> mutations.readLeases().recalled(request);
             case RETURN_DELEGATIONS -> mutations.delegations().returned(request);
+            case SIZES_TOLD -> mutations.sizes().told(request);
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
             case OPEN_FOR_READING -> metrics.request(method, start, readOpens.open(request));
             case CLOSE_FOR_READING -> metrics.request(method, start, readOpens.close(request));

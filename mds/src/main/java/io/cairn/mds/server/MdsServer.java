@@ -221,8 +221,11 @@ public final class MdsServer implements AutoCloseable {
                                             new LockQueries(state, duties.mutations().lockWaits()),
                                             status,
                                             duties.mutations()::isGone,
-                                            new LeasedReplies(duties.mutations().readLeases()),
+                                            new LeasedReplies(
+                                                    duties.mutations().readLeases(),
+                                                    duties.mutations().sizes()::isWrittenBeside),
                                             duties.mutations().delegations(),
+                                            duties.mutations().sizes(),
                                             metrics),
                                     duties.truncationWaits(),
                                     duties.mutations(),

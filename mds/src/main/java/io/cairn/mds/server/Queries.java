@@ -26,6 +26,7 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.lease.WaitingAnswer;
+import io.cairn.mds.lease.WriterSizes;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.netty.buffer.ByteBuf;
@@ -49,6 +50,7 @@ final class Queries {
     private final LongPredicate gone;
     private final LeasedReplies leases;
     private final Delegations delegations;
+    private final WriterSizes sizes;
     private Delegations.Rereads rereads = (method, request, startNanos, work) -> work.run();
     private final MdsMeters metrics;
 
@@ -63,7 +65,9 @@ final class Queries {
             LongPredicate gone,
             LeasedReplies leases,
             Delegations delegations,
+            WriterSizes sizes,
             MdsMeters metrics) {
+        this.sizes = sizes;
         this.gone = gone;
         this.leadership = leadership;
         this.namespace = namespace;
@@ -96,7 +100,8 @@ final class Queries {
         long since = leases.begin();
         delegations.reading(query.look);
         query.read();
-        if (delegations.waits(query.asked, query.reply, request.peer(), query.look, query)) {
+        if (delegations.waits(query.asked, query.reply, request.peer(), query.look, query)
+                || sizes.waits(query.asked, query.reply, request.peer(), query.look, query)) {
             return;
         }
         if (!leases.waits(query.asked, query.reply, request.peer(), query)) {

@@ -17,6 +17,7 @@ import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedResults;
 import io.cairn.mds.lease.ReadLeases;
 import io.cairn.mds.lease.WaitingAnswer;
+import io.cairn.mds.lease.WriterSizes;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
@@ -57,6 +58,7 @@ public final class Mutations {
     private final ReadOpens readOpens;
     private final ReadLeases readLeases;
     private final Delegations delegations;
+    private final WriterSizes sizes;
     private final Screening screening;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
@@ -82,6 +84,7 @@ public final class Mutations {
         this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
         this.readOpens = new ReadOpens(state::sessions);
         this.delegations = new Delegations(state, sessions, clock, metrics);
+        this.sizes = new WriterSizes(state, sessions, clock, metrics);
         this.readLeases =
                 new ReadLeases(
                         leadership::leaseLeftNanos,
@@ -114,6 +117,10 @@ public final class Mutations {
         return delegations;
     }
 
+    public WriterSizes sizes() {
+        return sizes;
+    }
+
     public SessionTable sessions() {
         return sessions;
     }
@@ -133,6 +140,7 @@ public final class Mutations {
         lockWaits.begin();
         readLeases.begin(term);
         delegations.begin(term);
+        sizes.begin(term);
     }
 
     /** This member no longer leads: batches that wait are refused. */
@@ -143,6 +151,7 @@ public final class Mutations {
         lockWaits.end();
         readLeases.end();
         delegations.end(refusal());
+        sizes.end(refusal());
     }
 
     /** What is answered that this member does not know how to answer any more. */

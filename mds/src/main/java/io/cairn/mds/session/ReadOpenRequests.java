@@ -20,6 +20,7 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.lease.WaitingAnswer;
+import io.cairn.mds.lease.WriterSizes;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.SessionRecord;
@@ -44,6 +45,7 @@ public final class ReadOpenRequests {
     private final ReadOpens opens;
     private final LeasedReplies leases;
     private final Delegations delegations;
+    private final WriterSizes sizes;
     private Delegations.Rereads rereads = (method, request, startNanos, work) -> work.run();
 
     public ReadOpenRequests(
@@ -53,7 +55,9 @@ public final class ReadOpenRequests {
             SessionTable sessions,
             ReadOpens opens,
             LeasedReplies leases,
-            Delegations delegations) {
+            Delegations delegations,
+            WriterSizes sizes) {
+        this.sizes = sizes;
         this.leases = leases;
         this.delegations = delegations;
         this.leadership = leadership;
@@ -110,7 +114,10 @@ public final class ReadOpenRequests {
         }
         Answer answer = new Answer(request, r, look, attr, failure);
         // Where it waits it is open already: it may be asked again, and answered, at once.
-        if (attr != null && delegations.waits(r, null, request.peer(), look, answer)) {
+        if (attr != null
+                && (delegations.waits(r, null, request.peer(), look, answer)
+                        || sizes.waits(
+                                r.getSession(), List.of(attr), request.peer(), look, answer))) {
             return true;
         }
         if (!leases.waits(r, null, request.peer(), answer)) {

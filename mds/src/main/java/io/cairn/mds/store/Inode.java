@@ -172,7 +172,9 @@ public final class Inode {
      * members of all versions: there this would take a feature level.
      */
     public Attr toAnswer() {
-        return told().setNoXattrs(xattrListBytes == 0).build();
+        return told().setNoXattrs(xattrListBytes == 0)
+                .setWriters(isRegular() ? openers : 0)
+                .build();
     }
 
     private Attr.Builder told() {

@@ -255,7 +255,10 @@ public final class StateTx implements EntryKeys {
     public boolean changesAttributes(long id) {
         Inode before = store.inode(id);
         Inode after = inodes.get(id);
-        return before == null || after == null || !before.toAttr().equals(after.toAttr());
+        return before == null
+                || after == null
+                || after.openers > before.openers // others no longer know its size for certain
+                || !before.toAttr().equals(after.toAttr());
     }
 
     @Override

@@ -44,7 +44,7 @@ final class LeaseRig implements LeaseHolders {
                     (delay, task) -> alarms.add(delay),
                     () -> now,
                     new MdsMeters(Meters.unpublished()));
-    final LeasedReplies replies = new LeasedReplies(leases);
+    final LeasedReplies replies = new LeasedReplies(leases, (session, attr) -> false);
 
     LeaseRig(long... sessions) {
         for (long session : sessions) {

@@ -414,11 +414,20 @@ final class ReadLeasesTest {
         Mutation setAttr = Mutation.newBuilder().setSetAttr(SetAttrOp.getDefaultInstance()).build();
         assertThat(results(0, setAttr, result(FILE))).containsExactly(result(FILE));
         assertThat(results(1, create(), result(FILE))).containsExactly(result(FILE));
-        Mutation open = Mutation.newBuilder().setOpen(OpenOp.newBuilder().setInode(FILE)).build();
-        assertThat(results(0, open, result(FILE)).getFirst().getAttr().getAttrLeaseMicros())
-                .isPositive();
         rig.borrowers.remove(A);
         assertThat(results(0, create(), result(FILE))).containsExactly(result(FILE));
+    }
+
+    @Test
+    void whatIsOpenedIsLentToWhoAppends() {
+        rig.apply(A, new Entry().inode(FILE));
+        OpenOp.Builder open = OpenOp.newBuilder().setInode(FILE);
+        MutationResult opened = MutationResult.newBuilder().setAttr(attr(FILE)).build();
+        Mutation plain = Mutation.newBuilder().setOpen(open).build();
+        assertThat(results(0, plain, opened)).containsExactly(opened);
+        Mutation appends = Mutation.newBuilder().setOpen(open.setAppend(true)).build();
+        assertThat(results(0, appends, opened).getFirst().getAttr().getAttrLeaseMicros())
+                .isPositive();
     }
 
     @Test
@@ -612,7 +621,7 @@ final class ReadLeasesTest {
     }
 
     private static MutationResult result(long inode) {
-        return MutationResult.newBuilder().setAttr(attr(inode)).build();
+        return MutationResult.newBuilder().setCreated(true).setAttr(attr(inode)).build();
     }
 
     private List<MutationResult> results(int repeated, Mutation mutation, MutationResult result) {

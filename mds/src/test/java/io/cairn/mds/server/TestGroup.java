@@ -11,8 +11,10 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.SizesToldRequest;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.proto.StatusRequest;
+import io.cairn.common.proto.TellSizes;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
@@ -138,6 +140,19 @@ final class TestGroup implements AutoCloseable {
             socket.close();
         }
         client = newClient(Role.ROLE_CLIENT);
+        // Sessions under test write nothing that they have not published.
+        client.onPush(
+                Method.TELL_SIZES_VALUE,
+                (from, head) -> {
+                    TellSizes asked = Heads.parse(TellSizes.parser(), head);
+                    SizesToldRequest told =
+                            SizesToldRequest.newBuilder()
+                                    .setSession(asked.getSession())
+                                    .setNumber(asked.getNumber())
+                                    .build();
+                    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+                    from.call(Method.SIZES_TOLD_VALUE, told, deadline, (status, h, payload) -> {});
+                });
     }
 
     RpcClient newClient(Role role) {
