@@ -73,7 +73,7 @@ class NamespaceTest {
         Attr made = done(Ops.create(ROOT_INODE, "f", 0640, true, false));
         Attr found = rig.state.lookup(ROOT_INODE, name("f"));
         assertThat(found)
-                .isEqualTo(made.toBuilder().setNoXattrs(true).build())
+                .isEqualTo(made.toBuilder().setNoXattrs(true).setWriters(0).build())
                 .isEqualTo(rig.state.getAttr(made.getInode()));
         assertThat(found.getMode()).isEqualTo(Mode.REGULAR | 0640);
         assertThat(found.getNlink()).isEqualTo(1);
