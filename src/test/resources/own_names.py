@@ -511,7 +511,7 @@ class Doomed(Game):
         early = self.r.random() < 0.7
         for _ in range(self.r.choice([10, 100, 300])):
             if early:
-                getattr(self, self.r.choice(['mkdir', 'create', 'create', 'create', 'symlink', 'mknod', 'unlink', 'rmdir', 'look', 'list'] +
+                getattr(self, self.r.choice(['mkdir', 'create', 'create', 'create', 'symlink', 'mknod', 'unlink', 'rmdir', 'rename', 'look', 'list'] +
                                             (['syncdir'] if self.r.random() < 0.3 else [])))(0)
             else:
                 self.step(0)

@@ -70,7 +70,9 @@ import org.slf4j.LoggerFactory;
 final class ClusterClient implements CairnClient {
     private static final Logger LOG = LoggerFactory.getLogger(ClusterClient.class);
 
-    /** Linux's flag of renameat2. */
+    /** Linux's flags of renameat2. */
+    private static final int RENAME_NOREPLACE = 1;
+
     private static final int RENAME_EXCHANGE = 2;
 
     /** What names of extended attributes that Cairn gives a meaning begin with. */
@@ -592,7 +594,7 @@ final class ClusterClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<Attr> rename(
+    public CompletableFuture<Long> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags) {
         RenameOp rename =
                 RenameOp.newBuilder()
@@ -604,10 +606,43 @@ final class ClusterClient implements CairnClient {
                         .build();
         InodeTable.Name from = new InodeTable.Name(parent, rename.getName());
         InodeTable.Name to = new InodeTable.Name(newParent, rename.getNewName());
+        long renamed = renamedEarly(rename, from, to);
+        if (renamed != 0) {
+            return timed(Op.RENAME, CompletableFuture.completedFuture(renamed));
+        }
         boolean exchange = (flags & RENAME_EXCHANGE) != 0;
         CompletableFuture<Void> settled =
                 Async.all(List.of(settled(from), exchange ? settled(to) : Async.done()));
         return timed(Op.RENAME, Async.then(settled, nothing -> renamed(rename, from, to)));
+    }
+
+    /**
+     * Renames before the MDS has that; what has the new name then takes the place of nothing, so
+     * its data may follow.
+     *
+     * @return the inode; 0: it has to wait
+     */
+    private long renamedEarly(RenameOp rename, InodeTable.Name from, InodeTable.Name to) {
+        long inode = names.only(from.directory(), from.name());
+        if (inode == 0 || (rename.getFlags() & ~RENAME_NOREPLACE) != 0) {
+            return 0;
+        }
+        InodeState state = table.find(inode);
+        Mutation mutation = NewMutation.stamped().setRename(rename).build();
+        boolean done;
+        if (state == null) {
+            boolean lost = table.lost().find(from) != null;
+            done = !lost && names.rename(mutation, inode) != null;
+        } else {
+            done =
+                    !state.hasLost()
+                            && services.publisher()
+                                    .change(state, mutation, m -> names.rename(m, inode));
+        }
+        if (done) {
+            table.renamed(inode, from, to);
+        }
+        return done ? inode : 0;
     }
 
     /** Of an exchange both take the place of another. */
@@ -634,10 +669,10 @@ final class ClusterClient implements CairnClient {
                 });
     }
 
-    private CompletableFuture<Attr> renamed(
+    private CompletableFuture<Long> renamed(
             RenameOp rename, InodeTable.Name from, InodeTable.Name to) {
         boolean exchange = (rename.getFlags() & RENAME_EXCHANGE) != 0;
-        boolean only = names.isOnly(from.directory(), from.name());
+        boolean only = names.only(from.directory(), from.name()) != 0;
         OwnNames.Change change =
                 names.change().of(from.directory(), from.name()).of(to.directory(), to.name());
         PendingMutation pending = pending(NewMutation.stamped().setRename(rename).build(), change);
@@ -653,8 +688,10 @@ final class ClusterClient implements CairnClient {
         return Async.map(
                 pending.reply(),
                 result -> {
-                    table.renamed(result.getAttr().getInode(), from, to);
-                    return table.merge(result.getAttr());
+                    long inode = result.getAttr().getInode();
+                    table.renamed(inode, from, to);
+                    var _ = table.merge(result.getAttr());
+                    return inode;
                 });
     }
 

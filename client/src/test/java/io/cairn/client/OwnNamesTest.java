@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.base.ClientMeter;
+import io.cairn.client.base.Times;
 import io.cairn.client.fake.FakeMds;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
@@ -193,6 +194,112 @@ class OwnNamesTest extends DelegatingFixture {
         assertThat(listed(directory)).containsExactly("below");
         get(file.release());
         await().until(() -> !delegations.isHeld(again));
+    }
+
+    private static CompletableFuture<Long> rename(
+            CairnClient client, long from, String name, long to, String newName) {
+        return client.rename(from, bytes(name), to, bytes(newName), 0);
+    }
+
+    @Test
+    void namesThatAreFreeAreGivenBeforeTheMdsHasThat() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        OpenFile told = get(make(client, directory, "told"));
+        get(client.syncDirectory(directory));
+        long size = get(client.getAttr(directory)).getSize();
+        FakeMds mds = hold();
+        long below = mkdir(client, directory, "below").getInode();
+        OpenFile file = get(make(client, directory, "f"));
+        get(write(file, 0, "abc"));
+        get(client.symlink(directory, bytes("s"), bytes("target"), WHO));
+        Timespec before = get(client.getAttr(file.inode())).getCtime();
+        assertThat(get(rename(client, directory, "f", below, "g"))).isEqualTo(file.inode());
+        get(rename(client, directory, "told", directory, "moved"));
+        get(rename(client, directory, "s", below, "l"));
+        get(rename(client, directory, "below", directory, "renamed"));
+        get(client.rename(below, bytes("g"), below, bytes("h"), 1));
+        for (String gone : List.of("f", "told", "s", "below")) {
+            missing(client.lookup(directory, bytes(gone)));
+        }
+        missing(client.lookup(below, bytes("g")));
+        assertThat(get(client.lookup(below, bytes("h"))).getSize()).isEqualTo(3);
+        assertThat(get(client.lookup(below, bytes("l"))).getSize()).isEqualTo(6);
+        Timespec after = get(client.getAttr(file.inode())).getCtime();
+        assertThat(Times.compare(before, after)).as("of times of change").isNegative();
+        assertThat(get(client.getAttr(directory)).getSize()).isEqualTo(size + 1);
+        assertThat(get(client.getAttr(below)).getSize()).isEqualTo(2);
+        CompletableFuture<Void> synced = client.syncDirectory(directory);
+        CompletableFuture<Void> fileSynced = told.fsync();
+        CompletableFuture<Attr> asked = client.lookup(directory, bytes("moved"));
+        await().until(() -> mds.held() > 0);
+        assertThat(List.of(synced, fileSynced)).noneMatch(CompletableFuture::isDone);
+        letGo(mds);
+        get(synced);
+        get(fileSynced);
+        assertThat(get(asked).getInode()).isEqualTo(told.inode());
+        assertThat(listed(directory)).containsExactlyInAnyOrder("moved", "renamed");
+        assertThat(listed(below)).containsExactlyInAnyOrder("h", "l");
+        assertThat(get(client.getAttr(file.inode())).getCtime())
+                .isEqualTo(cluster.names().attr(file.inode()).getCtime());
+    }
+
+    /** What it was told of a name when that was made says nothing once the MDS has it. */
+    @Test
+    void whatWasRenamedBeforeItWasMadeIsAskedForLater() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        long link = get(client.symlink(directory, bytes("s"), bytes("x"), WHO)).getInode();
+        get(rename(client, directory, "s", directory, "l"));
+        letGo(mds);
+        get(client.syncDirectory(directory));
+        get(client.setAttr(SetAttrOp.newBuilder().setInode(link).setUid(77).build(), WHO));
+        assertThat(get(client.lookup(directory, bytes("l"))).getUid()).isEqualTo(77);
+    }
+
+    @Test
+    void whatIsNotSureToBeRenamedWaits() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        long below = mkdir(client, directory, "below").getInode();
+        mkdir(client, directory, "other");
+        OpenFile linked = get(make(client, directory, "linked"));
+        get(client.link(linked.inode(), directory, bytes("link")));
+        get(make(client, directory, "f"));
+        get(make(client, directory, "over"));
+        get(client.syncDirectory(directory));
+        FakeMds mds = hold();
+        List<CompletableFuture<Long>> waiting =
+                List.of(
+                        rename(client, directory, "linked", directory, "l"),
+                        rename(client, directory, "other", below, "other"),
+                        rename(client, directory, "f", directory, "over"),
+                        rename(client, directory, "none", directory, "n"));
+        await().until(() -> mds.held() > 0);
+        assertThat(waiting).noneMatch(CompletableFuture::isDone);
+        letGo(mds);
+        waiting.subList(0, 3).forEach(ClientFixture::get);
+        missing(waiting.get(3));
+        assertThat(listed(directory)).containsExactlyInAnyOrder("below", "link", "l", "over");
+    }
+
+    @Test
+    void aRenameThatIsLostIsReportedInBothDirectories() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        long below = mkdir(client, directory, "below").getInode();
+        OpenFile file = get(make(client, directory, "f"));
+        get(client.syncDirectory(directory));
+        FakeMds mds = hold();
+        get(rename(client, directory, "f", below, "g"));
+        cluster.evictAll();
+        letGo(mds);
+        await().untilAsserted(() -> fails(client.syncDirectory(directory), Errno.EIO));
+        await().untilAsserted(() -> fails(client.syncDirectory(below), Errno.EIO));
+        fails(file.fsync(), Errno.EIO);
+        missing(client.lookup(below, bytes("g")));
+        assertThat(get(client.lookup(directory, bytes("f"))).getInode()).isEqualTo(file.inode());
     }
 
     @Test

@@ -189,11 +189,11 @@ final class EntryOperations {
         long parent = mount.inode(request);
         OwnChange change = mount.change().of(parent, name).of(newParent, newName);
         // What was moved has another time of change.
-        CompletableFuture<Attr> renamed =
+        CompletableFuture<Long> renamed =
                 mount.client()
                         .rename(parent, name, newParent, newName, flags)
                         .thenApply(moved -> {
-                            change.of(moved.getInode());
+                            change.of(moved);
                             return moved;
                         });
         mount.thenChanged(request, change, renamed, moved -> request.replyEmpty());

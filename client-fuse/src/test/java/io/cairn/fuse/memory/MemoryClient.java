@@ -461,7 +461,7 @@ public final class MemoryClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<Attr> rename(
+    public CompletableFuture<Long> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags) {
         return run(
                 "rename",
@@ -469,7 +469,7 @@ public final class MemoryClient implements CairnClient {
                     synchronized (this) {
                         MemoryNode moved = child(directory(parent), name);
                         move(directory(parent), name, directory(newParent), newName, flags);
-                        return moved.attr();
+                        return moved.attr().getInode();
                     }
                 });
     }

@@ -182,14 +182,14 @@ public interface CairnClient extends AutoCloseable {
     CompletableFuture<Void> rmdir(long parent, byte[] name);
 
     /**
-     * Moves a name in one step, over one that is there; completes with the attributes of what was
-     * moved. EEXIST with NOREPLACE, ENOENT with EXCHANGE where there is nothing to exchange with;
-     * EINVAL for a directory into itself or other flags; ENOTEMPTY, EISDIR or ENOTDIR for a target
-     * that it cannot replace.
+     * Moves a name in one step, over one that is there; completes with the inode that was moved.
+     * EEXIST with NOREPLACE, ENOENT with EXCHANGE where there is nothing to exchange with; EINVAL
+     * for a directory into itself or other flags; ENOTEMPTY, EISDIR or ENOTDIR for a target that it
+     * cannot replace.
      *
      * @param flags as of renameat2: NOREPLACE 1, EXCHANGE 2, not both
      */
-    CompletableFuture<Attr> rename(
+    CompletableFuture<Long> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags);
 
     /**

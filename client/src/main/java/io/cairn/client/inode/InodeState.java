@@ -458,6 +458,11 @@ public final class InodeState implements DataTarget {
         return lost;
     }
 
+    /** Whether something was lost since {@link #lostSinceSettled} was asked. */
+    public synchronized boolean hasLost() {
+        return tenure.refusal(lossesSettled) != null;
+    }
+
     /** Why nothing can be done with it any more, or null. */
     public synchronized @Nullable FsException whyGone() {
         return tenure.whyGone();

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -129,17 +130,30 @@ public final class Publisher {
      * @return false where it is not delegated, or too much is untold
      */
     boolean change(InodeState state, Mutation change) {
+        return change(
+                state,
+                change,
+                stamped ->
+                        meta.mutateDelegated(
+                                stamped, state.session().id(), state.delegation.round()));
+    }
+
+    /**
+     * The same for any change of which the file keeps a new ctime.
+     *
+     * @param queue called under the state's monitor; null: it is not to be done so
+     */
+    public boolean change(
+            InodeState state,
+            Mutation change,
+            Function<Mutation, @Nullable PendingMutation> queue) {
         synchronized (state) {
             if (!state.isDelegated() || meta.mutationsOutstanding() > MAX_UNTOLD) {
                 return false;
             }
             publishLazily(state);
             Timespec time = Delegation.stamp(change.getTime(), state.merged());
-            PendingMutation pending =
-                    meta.mutateDelegated(
-                            change.toBuilder().setTime(time).build(),
-                            state.session().id(),
-                            state.delegation.round());
+            PendingMutation pending = queue.apply(change.toBuilder().setTime(time).build());
             if (pending == null) {
                 return false;
             }
@@ -172,10 +186,7 @@ public final class Publisher {
             }
         }
         if (failure != null) {
-            LOG.warn(
-                    "Attributes of inode {} were not changed: {}",
-                    state.inode(),
-                    failure.getMessage());
+            LOG.warn("Inode {} was not changed: {}", state.inode(), failure.getMessage());
         }
         Async.settle(done, null, failure);
     }

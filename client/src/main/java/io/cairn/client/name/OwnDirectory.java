@@ -39,6 +39,15 @@ final class OwnDirectory {
         Entry linked() {
             return new Entry(inode, type, false, untold);
         }
+
+        /** It has another name since then, as the MDS does it. */
+        Entry renamed(Timespec time) {
+            if (untold == null || isDirectory()) { // those of a directory it has itself
+                return told();
+            }
+            Timespec ctime = Times.after(untold.getCtime(), time);
+            return new Entry(inode, type, only, untold.toBuilder().setCtime(ctime).build());
+        }
     }
 
     final long inode;
@@ -173,6 +182,20 @@ final class OwnDirectory {
 
     void removed(Timespec time, Entry entry) {
         modified(time, -1, entry.isDirectory() ? -1 : 0);
+    }
+
+    /** An entry has another name here, or came from elsewhere, or has left; no directory did. */
+    void moved(Timespec time, int entries) {
+        modified(time, entries, 0);
+    }
+
+    /** It has another name itself. */
+    void renamed(Timespec time) {
+        if (exactAttr() == null) {
+            inexact();
+        } else {
+            set(SetAttrOp.getDefaultInstance(), time);
+        }
     }
 
     // ---- names

@@ -17,7 +17,9 @@ import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
+import io.cairn.common.proto.RenameOp;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -416,6 +418,10 @@ public final class OwnNames {
         synchronized (this) {
             told(inode, told);
             in.told(name, inode);
+            @Nullable Place now = places.get(inode); // it may have been renamed meanwhile
+            if (now != null) {
+                now.directory.told(now.name, inode);
+            }
             if (failure != null) {
                 lost(in, name, failure);
                 if (Mode.isDirectory(born.attr().getMode())) {
@@ -504,11 +510,10 @@ public final class OwnNames {
         CompletableFuture<Void> told = new CompletableFuture<>();
         synchronized (this) {
             in = answering(parent);
-            @Nullable Entry found = in == null || !in.knows(name) ? null : in.find(name);
+            @Nullable Entry found = in == null ? null : only(in, name);
             if (in == null
                     || in.attr() == null
                     || found == null
-                    || !found.only()
                     || found.isDirectory() != directory) {
                 return 0;
             }
@@ -562,6 +567,123 @@ public final class OwnNames {
         }
         if (failure != null) {
             said("removed", in, name, failure);
+        }
+        Async.finish(told);
+    }
+
+    // ---- renaming -----------------------------------------------------------
+
+    /**
+     * Gives another name, which nothing has, to what has one only, before the MDS has that. Of
+     * directories only within theirs: elsewhere it might be below itself.
+     *
+     * @param inode what has the name, by {@link #only}
+     * @return null where it must be renamed as usual
+     */
+    public @Nullable PendingMutation rename(Mutation mutation, long inode) {
+        if (meta.mutationsOutstanding() > MAX_UNTOLD) {
+            return null;
+        }
+        RenameOp op = mutation.getRename();
+        Timespec time = mutation.getTime();
+        Place from;
+        Place to;
+        PendingMutation pending;
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        synchronized (this) {
+            @Nullable OwnDirectory out = answering(op.getParent());
+            @Nullable OwnDirectory in = answering(op.getNewParent());
+            @Nullable Entry entry = out == null ? null : only(out, op.getName());
+            if (out == null || in == null || entry == null || entry.inode() != inode) {
+                return null;
+            }
+            from = new Place(out, op.getName());
+            to = new Place(in, op.getNewName());
+            @Nullable OwnDirectory renamed = entry.isDirectory() ? answering(inode) : null;
+            boolean movable = !entry.isDirectory() || (out == in && renamed != null);
+            if (!movable || !isFree(to) || !sameSession(out, in) || out.attr() == null) {
+                return null;
+            }
+            @Nullable PendingMutation queued =
+                    meta.mutateDelegated(mutation, out.session, out.round);
+            if (queued == null) {
+                return null;
+            }
+            pending = queued;
+            names += out.remove(from.name);
+            names += in.put(to.name, entry.renamed(time));
+            if (renamed == null) {
+                places.put(inode, to);
+            } else {
+                renamed.renamed(time);
+                renamed.telling(told);
+                renamed.given(System.nanoTime());
+            }
+            if (out == in) {
+                moved(out, 0, time, told);
+            } else {
+                moved(out, -1, time, told);
+                moved(in, 1, time, told);
+            }
+            untold.put(inode, told);
+        }
+        meters.nameAnswered();
+        var _ =
+                pending.answer()
+                        .whenComplete(
+                                (result, thrown) -> renamed(from, to, inode, told, result, thrown));
+        return pending;
+    }
+
+    private static void moved(
+            OwnDirectory directory, int entries, Timespec time, CompletableFuture<Void> told) {
+        directory.moved(time, entries);
+        directory.telling(told);
+        directory.given(System.nanoTime());
+    }
+
+    /** Under the monitor. */
+    private static @Nullable Entry only(OwnDirectory in, ByteString name) {
+        @Nullable Entry entry = in.knows(name) ? in.find(name) : null;
+        return entry != null && entry.only() ? entry : null;
+    }
+
+    /** Nothing has the name for certain, and something may get it. Under the monitor. */
+    private static boolean isFree(Place place) {
+        OwnDirectory in = place.directory;
+        return in.attr() != null
+                && EntryNames.isValid(place.name)
+                && in.knows(place.name)
+                && in.find(place.name) == null;
+    }
+
+    private static boolean sameSession(OwnDirectory one, OwnDirectory other) {
+        return one.session == other.session && one.round == other.round;
+    }
+
+    private void renamed(
+            Place from,
+            Place to,
+            long inode,
+            CompletableFuture<Void> told,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        @Nullable FsException failure = Results.failure(result, thrown);
+        synchronized (this) {
+            told(inode, told);
+            if (failure != null) {
+                lost(from.directory, from.name, failure);
+                lost(to.directory, to.name, failure);
+                places.remove(inode);
+                @Nullable OwnDirectory itself = directories.get(inode);
+                if (itself != null) {
+                    itself.inexact();
+                }
+            }
+            noteAny();
+        }
+        if (failure != null) {
+            said("renamed", from.directory, from.name, failure);
         }
         Async.finish(told);
     }
@@ -745,15 +867,15 @@ public final class OwnNames {
         return new Change();
     }
 
-    /** Whether it is its only name, and nobody else knows it. */
-    public boolean isOnly(long directory, ByteString name) {
+    /** What has this name only, if nobody else knows it; 0: nothing. */
+    public long only(long directory, ByteString name) {
         if (!any) {
-            return false;
+            return 0;
         }
         synchronized (this) {
             OwnDirectory in = answering(directory);
-            @Nullable Entry entry = in == null || !in.knows(name) ? null : in.find(name);
-            return entry != null && entry.only();
+            @Nullable Entry entry = in == null ? null : only(in, name);
+            return entry == null ? 0 : entry.inode();
         }
     }
 
