@@ -632,8 +632,6 @@ public final class Delegations implements StateListener {
     }
 
     private boolean isSilent(long session, long askedNanos, long now, long silenceNanos) {
-        return askedNanos != NEVER
-                && now - askedNanos > silenceNanos
-                && now - holders.heardNanos(session) > silenceNanos;
+        return askedNanos != NEVER && holders.isSilent(session, askedNanos, now, silenceNanos);
     }
 }

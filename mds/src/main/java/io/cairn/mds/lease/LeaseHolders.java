@@ -16,6 +16,16 @@ public interface LeaseHolders {
     /** When it was heard of last; long ago for one that is not open. */
     long heardNanos(long session);
 
+    /**
+     * Whether it was asked for something so long ago, and has not been heard of for so long.
+     *
+     * @param nowNanos by the clock of {@link #heardNanos}
+     */
+    default boolean isSilent(long session, long askedNanos, long nowNanos, long silenceNanos) {
+        return nowNanos - askedNanos > silenceNanos
+                && nowNanos - heardNanos(session) > silenceNanos;
+    }
+
     /** The session asks for leases, on this connection. */
     void borrowing(long session, RpcPeer peer);
 }

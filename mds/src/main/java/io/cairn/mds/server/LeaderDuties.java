@@ -138,6 +138,7 @@ final class LeaderDuties implements Leadership.Duties {
                         mutations.sessions(),
                         mutations.readOpens(),
                         mutations.delegations(),
+                        mutations.appendTurns(),
                         map,
                         dataServers,
                         control,

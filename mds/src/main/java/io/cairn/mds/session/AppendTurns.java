@@ -19,8 +19,10 @@ import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.store.StateListener;
 import java.util.ArrayDeque;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +74,10 @@ public final class AppendTurns implements StateListener {
     private static final class Line {
         final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
         long recalledFrom;
+
+        /** When that one was first asked, and when last. */
+        long askedNanos;
+
         long recalledNanos;
     }
 
@@ -269,6 +275,7 @@ public final class AppendTurns implements StateListener {
         }
         if (!again) {
             metrics.appendRecalled();
+            line.askedNanos = now;
         }
         line.recalledFrom = holder;
         line.recalledNanos = now;
@@ -307,6 +314,19 @@ public final class AppendTurns implements StateListener {
             }
             serve(inode, line, now);
         });
+    }
+
+    /** Sessions that hold a right that others wait for, and were not heard of since for so long. */
+    Set<Long> silent(long silenceNanos) {
+        long now = clock.nanos();
+        Set<Long> silent = new HashSet<>();
+        for (Line line : lines.values()) {
+            long holder = line.recalledFrom;
+            if (holder != 0 && sessions.isSilent(holder, line.askedNanos, now, silenceNanos)) {
+                silent.add(holder);
+            }
+        }
+        return silent;
     }
 
     /** Nobody here will tell those that wait. */

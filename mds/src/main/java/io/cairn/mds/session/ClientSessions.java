@@ -79,6 +79,7 @@ public final class ClientSessions {
     private final SessionEnds ends;
     private final ReadOpens readOpens;
     private final Delegations delegations;
+    private final AppendTurns turns;
 
     private long nextSession;
     private long tickedNanos;
@@ -100,6 +101,7 @@ public final class ClientSessions {
             SessionTable table,
             ReadOpens readOpens,
             Delegations delegations,
+            AppendTurns turns,
             CurrentMap map,
             DataServers dataServers,
             Control control,
@@ -112,6 +114,7 @@ public final class ClientSessions {
         this.table = table;
         this.readOpens = readOpens;
         this.delegations = delegations;
+        this.turns = turns;
         this.map = map;
         this.dataServers = dataServers;
         this.control = control;
@@ -348,6 +351,7 @@ public final class ClientSessions {
     private void evictSilent(long now) {
         Map<Long, Long> silentNanos = new TreeMap<>();
         Set<Long> owing = delegations.silent(times.silenceNanos());
+        owing.addAll(turns.silent(times.silenceNanos()));
         for (ClientSession session : table.all()) {
             long silent = now - session.renewedNanos();
             if (silent > times.expiryNanos || owing.contains(session.id())) {

@@ -209,6 +209,31 @@ final class AppendTurnsTest {
     }
 
     @Test
+    void aSilentHolderThatOthersWaitForIsEvicted() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            List<AppendRecall> recalls =
+                    group.record(
+                            Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
+            TestSession one = new TestSession(group);
+            long f = file(one);
+            TestSession idle = new TestSession(group);
+            TestSession two = opener(group, f);
+            var _ = ask(two, 1, f, LONG_MILLIS);
+            await().atMost(PATIENCE).until(() -> !recalls.isEmpty());
+            group.advance(1, TimeUnit.SECONDS.toNanos(16));
+            await().atMost(PATIENCE)
+                    .until(() -> {
+                        var _ = get(ask(two, 1, f, 100)); // whoever waits asks again and again
+                        return group.status().getSessionsCount() == 2;
+                    });
+            assertThat(one.renew().status().advice()).isEqualTo(Advice.FENCED);
+            assertThat(idle.renew().status().ok()).isTrue();
+            assertThat(two.renew().status().ok()).isTrue();
+            awaitTurn(two, f);
+        }
+    }
+
+    @Test
     void aNewLeaderIsAskedAgain() throws Exception {
         String quick = SETTINGS.replace("[raft]", "[raft]\nleader_lease = \"600ms\"");
         try (TestGroup group = new TestGroup(directory, 3, quick)) {
