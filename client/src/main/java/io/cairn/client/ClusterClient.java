@@ -163,13 +163,10 @@ final class ClusterClient implements CairnClient {
                 names.ready(parent, request.getName()),
                 nothing ->
                         Async.then(
-                                query(
-                                        Method.LOOKUP,
-                                        session ->
-                                                request.toBuilder()
-                                                        .setLeaseSession(session)
-                                                        .build(),
-                                        LookupReply.parser()),
+                                services.meta()
+                                        .lookUp(
+                                                request,
+                                                System.nanoTime() + services.metadataNanos()),
                                 this::current));
     }
 

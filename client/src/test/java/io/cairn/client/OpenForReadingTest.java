@@ -278,7 +278,10 @@ class OpenForReadingTest extends ClientFixture {
     void whateverHappensWhatIsOpenExists() {
         long seed = TestSeed.of("OpenForReadingTest");
         Random random = new Random(seed);
+        cluster.mds(0).leases(300_000); // and some are opened by look-ups
+        cluster.mds(1).leases(300_000);
         CairnClient client = connect();
+        client.holdLeases((recall, forgotten) -> forgotten.run());
         CairnClient other = connect();
         Map<Long, List<OpenFile>> open = new HashMap<>();
         List<Long> named = new ArrayList<>();

@@ -128,7 +128,9 @@ public final class Opens {
         PendingReadOpen pending =
                 services.meta()
                         .openForReading(
-                                state.inode(), System.nanoTime() + services.metadataNanos());
+                                state.inode(),
+                                !state.unconfirmed(),
+                                System.nanoTime() + services.metadataNanos());
         var _ =
                 pending.answer()
                         .whenComplete((attr, thrown) -> {

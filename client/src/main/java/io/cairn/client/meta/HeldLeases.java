@@ -26,6 +26,7 @@ public final class HeldLeases {
     private record To(RpcChannel leader, long session) {}
 
     private final SessionCalls calls;
+    private final OpensAhead ahead;
     private volatile @Nullable LeaseHolder holder;
 
     /**
@@ -33,8 +34,12 @@ public final class HeldLeases {
      */
     private final Map<To, List<Long>> behind = new HashMap<>();
 
-    HeldLeases(SessionCalls calls) {
+    /**
+     * @param ahead whose attributes are leased
+     */
+    HeldLeases(SessionCalls calls, OpensAhead ahead) {
         this.calls = calls;
+        this.ahead = ahead;
     }
 
     /** From now on leases are asked for. */
@@ -49,6 +54,9 @@ public final class HeldLeases {
 
     /** Must not block. */
     public void recalled(RpcChannel from, ReadRecall recall) {
+        synchronized (calls.lock) {
+            recall.getInodesList().forEach(ahead::changed);
+        }
         To to = new To(from, recall.getSession());
         LeaseHolder present = holder;
         if (present == null) {

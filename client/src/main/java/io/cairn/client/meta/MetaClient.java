@@ -4,6 +4,8 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.client.base.Channels;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.SizesToldRequest;
@@ -50,10 +52,11 @@ public final class MetaClient {
         this.timer = timer;
         calls = new SessionCalls(timer, options.attemptNanos());
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
-        mutations = new MutationPipeline(session, calls, events, options.pipeline());
-        queries = new PendingQueries(session, calls, events);
         readOpens = new OpensForReading(session, calls);
-        leases = new HeldLeases(calls);
+        OpensAhead ahead = readOpens.ahead();
+        mutations = new MutationPipeline(session, calls, events, ahead, options.pipeline());
+        queries = new PendingQueries(session, calls, events);
+        leases = new HeldLeases(calls, ahead);
         delegations = new DelegationReturns(session, calls);
         ids = new OwnIds(session, calls, mutations);
     }
@@ -170,9 +173,33 @@ public final class MetaClient {
             LongFunction<? extends MessageLite> request,
             Parser<T> parser,
             long deadlineNanos) {
-        PendingQuery<T> query = new PendingQuery<>(method, request, parser, deadlineNanos);
+        return asked(new PendingQuery<>(method, request, parser, deadlineNanos, reply -> {}));
+    }
+
+    private <T extends MessageLite> CompletableFuture<T> asked(PendingQuery<T> query) {
         queries.ask(query);
         return query.future;
+    }
+
+    /**
+     * Asks for a name, with leases if they are wanted. Where files that were looked up are opened
+     * next, a file is opened for reading with it: {@link #openForReading} finds it open.
+     *
+     * @param lookup without a session
+     */
+    public CompletableFuture<LookupReply> lookUp(LookupRequest lookup, long deadlineNanos) {
+        OpensAhead ahead = readOpens.ahead();
+        OpensAhead.Asked before;
+        synchronized (calls.lock) {
+            before = ahead.asked();
+        }
+        return asked(
+                new PendingQuery<>(
+                        Method.LOOKUP,
+                        session -> ahead.request(lookup, leases.session(session)),
+                        LookupReply.parser(),
+                        deadlineNanos,
+                        reply -> ahead.found(reply, before)));
     }
 
     /**
@@ -259,10 +286,11 @@ public final class MetaClient {
      * Opens a file for reading, which only the leader knows of. It lasts as long as the session,
      * whatever becomes of the leader.
      *
+     * @param unchanged whether all that this client has done to it is with the leader
      * @param deadlineNanos when the caller is no longer interested
      */
-    public PendingReadOpen openForReading(long inode, long deadlineNanos) {
-        return readOpens.open(inode, deadlineNanos);
+    public PendingReadOpen openForReading(long inode, boolean unchanged, long deadlineNanos) {
+        return readOpens.open(inode, unchanged, deadlineNanos);
     }
 
     /**

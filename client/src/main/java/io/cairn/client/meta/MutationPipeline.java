@@ -42,6 +42,7 @@ final class MutationPipeline {
     private final MdsSession session;
     private final SessionCalls calls;
     private final MetaEvents events;
+    private final OpensAhead ahead;
     private final int pipeline;
     private final MutationQueue queue = new MutationQueue(MAX_BATCH, MAX_BATCH_BYTES);
 
@@ -52,9 +53,16 @@ final class MutationPipeline {
     private boolean pumpsSoon;
 
     /**
+     * @param ahead told of what was changed
      * @param pipeline batches in flight at once
      */
-    MutationPipeline(MdsSession session, SessionCalls calls, MetaEvents events, int pipeline) {
+    MutationPipeline(
+            MdsSession session,
+            SessionCalls calls,
+            MetaEvents events,
+            OpensAhead ahead,
+            int pipeline) {
+        this.ahead = ahead;
         this.session = session;
         this.calls = calls;
         this.events = events;
@@ -256,6 +264,11 @@ final class MutationPipeline {
     }
 
     private void answered(Batch batch, MutateReply reply) {
+        synchronized (calls.lock) { // before anybody goes on
+            for (int i = 0; i < batch.mutations().size(); i++) {
+                ahead.mutated(batch.mutations().get(i).mutation(), reply.getResults(i));
+            }
+        }
         for (int i = 0; i < batch.mutations().size(); i++) {
             PendingMutation pending = batch.mutations().get(i);
             events.mutated(pending.mutation(), reply.getResults(i));

@@ -4,6 +4,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.CloseForReadingReply;
 import io.cairn.common.proto.CloseForReadingRequest;
+import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.OpenForReadingReply;
 import io.cairn.common.proto.OpenForReadingRequest;
@@ -54,12 +55,23 @@ final class OpensForReading {
     /** Without an answer, by number. */
     private final Map<Long, PendingReadOpen> pending = new LinkedHashMap<>();
 
+    /**
+     * Of files that the session has opened, or is opening: what else has opened them at the leader,
+     * with a greater number, and ends with them.
+     */
+    private final Map<Long, Long> beside = new HashMap<>();
+
+    private final OpensAhead ahead = new OpensAhead(this);
+
     /** Closed, but not yet at the leader: numbers by inode. */
     private final Map<Long, Long> toClose = new LinkedHashMap<>();
 
     private Phase phase = Phase.AWAY;
     private long round;
     private long lastNumber;
+
+    /** Before those of the round. */
+    private long lastOfEarlier;
 
     /** Parts of the reclaim without an answer. */
     private int parts;
@@ -72,11 +84,28 @@ final class OpensForReading {
         this.calls = calls;
     }
 
-    /** Asks for it now, or when there is a leader. */
-    PendingReadOpen open(long inode, long deadlineNanos) {
+    /** Under the lock. */
+    OpensAhead ahead() {
+        return ahead;
+    }
+
+    /**
+     * Asks for it now, or when there is a leader; or it is open already, by its look-up.
+     *
+     * @param unchanged whether all that this client has done to it is with the leader
+     */
+    PendingReadOpen open(long inode, boolean unchanged, long deadlineNanos) {
         PendingReadOpen open;
         FsException refused;
         synchronized (calls.lock) {
+            ahead.used();
+            OpensAhead.@Nullable Ahead found = ahead.take(inode, unchanged, System.nanoTime());
+            if (found != null) {
+                held.merge(inode, found.number(), Math::max);
+                open = new PendingReadOpen(inode, found.number(), deadlineNanos);
+                open.answered(found.attr(), session.id());
+                return open;
+            }
             open = new PendingReadOpen(inode, ++lastNumber, deadlineNanos);
             refused = session.over();
             if (refused == null && session.leader() != null && !session.reclaims()) {
@@ -110,8 +139,45 @@ final class OpensForReading {
             if (session.id() != in || !held.remove(inode, number)) {
                 return;
             }
-            toClose.put(inode, number);
-            sendCloses();
+            @Nullable Long last = isOpening(inode) ? null : beside.remove(inode);
+            toClose(inode, last == null ? number : Math.max(last, number));
+        }
+    }
+
+    private void toClose(long inode, long number) {
+        toClose.merge(inode, number, Math::max);
+        sendCloses();
+    }
+
+    private boolean isOpening(long inode) {
+        return pending.values().stream().anyMatch(open -> open.inode() == inode);
+    }
+
+    // ---- opened by look-ups; under the lock
+
+    /** Has the look-up open what it finds, in this round; if there is one. */
+    void nameAhead(LookupRequest.Builder lookup) {
+        if (phase == Phase.READY) {
+            lookup.setOpenNumber(++lastNumber).setOpenTerm(session.term()).setOpenRound(round);
+        }
+    }
+
+    /** Whether what was asked for with that number is open still. */
+    boolean isOfRound(long number) {
+        return number > lastOfEarlier;
+    }
+
+    /** Whether the session has it open otherwise, or is about to. */
+    boolean isKnown(long inode) {
+        return held.containsKey(inode) || isOpening(inode);
+    }
+
+    /** What a look-up has opened is not used. */
+    void closeAhead(long inode, long number) {
+        if (isKnown(inode)) {
+            beside.merge(inode, number, Math::max); // the leader knows of one open only
+        } else {
+            toClose(inode, number);
         }
     }
 
@@ -129,7 +195,7 @@ final class OpensForReading {
             return;
         }
         phase = Phase.AWAY;
-        round++;
+        endRound();
         List<PendingReadOpen> waited = List.copyOf(pending.values());
         pending.clear();
         if (!waited.isEmpty()) {
@@ -146,7 +212,7 @@ final class OpensForReading {
 
     /** Under the lock. */
     private void begin() {
-        round++;
+        endRound();
         phase = Phase.RECLAIMING;
         closing = false;
         toClose.clear();
@@ -159,6 +225,14 @@ final class OpensForReading {
                     all.subList(part * PART, Math.min(all.size(), (part + 1) * PART)),
                     part == count - 1);
         }
+    }
+
+    /** The leader goes on with what is reclaimed, and with nothing else. */
+    private void endRound() {
+        round++;
+        lastOfEarlier = lastNumber;
+        ahead.clear();
+        beside.clear();
     }
 
     private static List<ReadOpen> named(Map<Long, Long> numbers) {
@@ -273,6 +347,11 @@ final class OpensForReading {
             }
             if (reply != null) {
                 held.merge(open.inode(), open.number(), Math::max);
+            } else if (refused && !isKnown(open.inode())) {
+                @Nullable Long last = beside.remove(open.inode());
+                if (last != null) {
+                    toClose(open.inode(), last);
+                }
             }
         }
         if (reply != null) {
@@ -339,7 +418,7 @@ final class OpensForReading {
 
     /** The session has ended, and with it what was open; what is asked for goes to the next. */
     void ended() {
-        round++;
+        endRound();
         phase = Phase.AWAY;
         closing = false;
         held.clear();
@@ -358,6 +437,7 @@ final class OpensForReading {
     void sweep(long nowNanos, FsException reason) {
         List<PendingReadOpen> late;
         synchronized (calls.lock) {
+            ahead.sweep(nowNanos);
             late = pending.values().stream().filter(open -> open.isLate(nowNanos)).toList();
         }
         late.forEach(open -> open.late(reason));

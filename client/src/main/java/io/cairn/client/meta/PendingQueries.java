@@ -111,6 +111,9 @@ final class PendingQueries {
                 return; // another leader was asked since
             }
             inFlight.remove(query);
+            if (reply != null) {
+                query.heard(reply);
+            }
         }
         if (reply != null) {
             query.future.complete(reply);

@@ -5,6 +5,7 @@ import com.google.protobuf.Parser;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
 
 /**
@@ -16,6 +17,7 @@ final class PendingQuery<T extends MessageLite> {
     private final LongFunction<? extends MessageLite> request;
     final Parser<T> parser;
     final long deadlineNanos;
+    private final Consumer<? super T> heard;
     final CompletableFuture<T> future = new CompletableFuture<>();
     int attempts;
 
@@ -23,13 +25,16 @@ final class PendingQuery<T extends MessageLite> {
     long sentEra = -1;
 
     /**
-     * @param request made anew for each attempt, of the session's number
+     * @param request made anew for each attempt, of the session's number; under the session's lock
+     * @param heard told of each answer, also of one that nobody waits for any more; under the lock
      */
     PendingQuery(
             Method method,
             LongFunction<? extends MessageLite> request,
             Parser<T> parser,
-            long deadlineNanos) {
+            long deadlineNanos,
+            Consumer<? super T> heard) {
+        this.heard = heard;
         this.method = method;
         this.request = request;
         this.parser = parser;
@@ -38,6 +43,10 @@ final class PendingQuery<T extends MessageLite> {
 
     MessageLite request(long session) {
         return request.apply(session);
+    }
+
+    void heard(T reply) {
+        heard.accept(reply);
     }
 
     void failed(FsException reason) {

@@ -410,7 +410,10 @@ public final class FakeMds implements AutoCloseable {
         long session = lookup.getLeaseSession();
         try {
             Attr attr = cluster.names().lookup(lookup.getParent(), lookup.getName().toStringUtf8());
-            return LookupReply.newBuilder().setAttr(leased(attr, session, true)).build();
+            return LookupReply.newBuilder()
+                    .setAttr(leased(attr, session, true))
+                    .setOpened(cluster.names().reads().openFound(lookup, attr))
+                    .build();
         } catch (FsException e) {
             if (session == 0 || e.errno() != Errno.ENOENT) {
                 throw e;

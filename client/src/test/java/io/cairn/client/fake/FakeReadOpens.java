@@ -2,8 +2,10 @@ package io.cairn.client.fake;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseForReadingRequest;
+import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.ReclaimOpensRequest;
 import java.util.HashMap;
@@ -118,6 +120,26 @@ public final class FakeReadOpens {
             opens.computeIfAbsent(r.getSession(), s -> new HashMap<>())
                     .merge(r.getInode(), r.getNumber(), Math::max);
             return attr;
+        }
+    }
+
+    /** The number of the open, 0 where there is none. */
+    long openFound(LookupRequest lookup, Attr found) {
+        if (lookup.getOpenNumber() == 0 || !Mode.isRegular(found.getMode())) {
+            return 0;
+        }
+        try {
+            open(
+                    OpenForReadingRequest.newBuilder()
+                            .setSession(lookup.getLeaseSession())
+                            .setTerm(lookup.getOpenTerm())
+                            .setRound(lookup.getOpenRound())
+                            .setNumber(lookup.getOpenNumber())
+                            .setInode(found.getInode())
+                            .build());
+            return lookup.getOpenNumber();
+        } catch (FsException e) {
+            return 0;
         }
     }
 

@@ -142,7 +142,7 @@ public final class LeasedReplies {
     private LookupReply found(LookupRequest asked, LookupReply reply, Loan loan) {
         int name = hasName(asked) ? loan.names(asked.getParent()) : 0;
         return reply.hasAttr()
-                ? LookupReply.newBuilder()
+                ? reply.toBuilder()
                         .setAttr(attributes(reply.getAttr(), loan).setNameLeaseMicros(name))
                         .build()
                 : LookupReply.newBuilder().setMissingLeaseMicros(name).build();

@@ -226,6 +226,7 @@ public final class MdsServer implements AutoCloseable {
                                                     duties.mutations().sizes()::isWrittenBeside),
                                             duties.mutations().delegations(),
                                             duties.mutations().sizes(),
+                                            duties.readOpens(),
                                             metrics),
                                     duties.truncationWaits(),
                                     duties.mutations(),

@@ -29,6 +29,7 @@ import io.cairn.mds.lease.WaitingAnswer;
 import io.cairn.mds.lease.WriterSizes;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.NamespaceReader;
+import io.cairn.mds.session.ReadOpenRequests;
 import io.netty.buffer.ByteBuf;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +52,7 @@ final class Queries {
     private final LeasedReplies leases;
     private final Delegations delegations;
     private final WriterSizes sizes;
+    private final ReadOpenRequests opens;
     private Delegations.Rereads rereads = (method, request, startNanos, work) -> work.run();
     private final MdsMeters metrics;
 
@@ -66,7 +68,9 @@ final class Queries {
             LeasedReplies leases,
             Delegations delegations,
             WriterSizes sizes,
+            ReadOpenRequests opens,
             MdsMeters metrics) {
+        this.opens = opens;
         this.sizes = sizes;
         this.gone = gone;
         this.leadership = leadership;
@@ -120,6 +124,9 @@ final class Queries {
         private @Nullable MessageLite reply;
         private RpcStatus failure = RpcStatus.OK;
 
+        /** What it has opened; its session hears of that with the answer, or not at all. */
+        private ReadOpenRequests.@Nullable Found opened;
+
         Query(Method method, RpcRequest request, long startNanos) {
             this.method = method;
             this.request = request;
@@ -138,11 +145,34 @@ final class Queries {
             if (asked == null) {
                 return;
             }
+            takeBack();
             try {
                 reply = answer(asked);
+                if (asked instanceof LookupRequest lookup && reply instanceof LookupReply found) {
+                    reply = opened(lookup, found);
+                }
             } catch (FsException e) {
                 reply = null;
                 failure = refused(e);
+            }
+        }
+
+        private LookupReply opened(LookupRequest lookup, LookupReply found) {
+            ReadOpenRequests.Found now = opens.open(lookup, found.getAttr());
+            opened = now;
+            return now == null
+                    ? found
+                    : LookupReply.newBuilder()
+                            .setAttr(now.attr())
+                            .setOpened(lookup.getOpenNumber())
+                            .build();
+        }
+
+        private void takeBack() {
+            ReadOpenRequests.Found before = opened;
+            opened = null;
+            if (before != null) {
+                before.takeBack();
             }
         }
 
@@ -176,6 +206,7 @@ final class Queries {
 
         @Override
         public void refuse(RpcStatus status) {
+            takeBack();
             request.fail(status);
             metrics.request(method, startNanos, false);
         }

@@ -6,6 +6,7 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseForReadingReply;
 import io.cairn.common.proto.CloseForReadingRequest;
+import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.OpenForReadingReply;
 import io.cairn.common.proto.OpenForReadingRequest;
@@ -86,12 +87,7 @@ public final class ReadOpenRequests {
             request.fail(refusal);
             return false;
         }
-        ReadOpens.Opened opened =
-                opens.open(
-                        r.getSession(),
-                        new Round(r.getTerm(), r.getRound()),
-                        r.getInode(),
-                        r.getNumber());
+        ReadOpens.Opened opened = noted(r);
         @Nullable Attr attr = null;
         RpcStatus failure = OTHER_ROUND;
         switch (opened) {
@@ -200,6 +196,70 @@ public final class ReadOpenRequests {
                                         .setInode(r.getInode())
                                         .setNumber(r.getNumber())
                                         .build()));
+    }
+
+    /** What a look-up has opened. */
+    public final class Found {
+        private final OpenForReadingRequest opened;
+        private final Attr attr;
+        private final boolean isNew;
+
+        private Found(OpenForReadingRequest opened, Attr attr, boolean isNew) {
+            this.opened = opened;
+            this.attr = attr;
+            this.isNew = isNew;
+        }
+
+        /** As it was once the file was open. */
+        public Attr attr() {
+            return attr;
+        }
+
+        /** Its session is not told. */
+        public void takeBack() {
+            if (isNew) {
+                ReadOpenRequests.this.takeBack(opened);
+            }
+        }
+    }
+
+    /**
+     * Opens what a look-up has found, if that wants it.
+     *
+     * @return null where it is not open then
+     */
+    public @Nullable Found open(LookupRequest lookup, Attr found) {
+        if (lookup.getOpenNumber() == 0
+                || !Mode.isRegular(found.getMode())
+                || refusal(lookup.getLeaseSession()) != null) {
+            return null;
+        }
+        OpenForReadingRequest r =
+                OpenForReadingRequest.newBuilder()
+                        .setSession(lookup.getLeaseSession())
+                        .setTerm(lookup.getOpenTerm())
+                        .setRound(lookup.getOpenRound())
+                        .setInode(found.getInode())
+                        .setNumber(lookup.getOpenNumber())
+                        .build();
+        ReadOpens.Opened opened = noted(r);
+        boolean isNew = opened == ReadOpens.Opened.NEW;
+        if (!isNew && opened != ReadOpens.Opened.AGAIN) {
+            return null;
+        }
+        try {
+            return new Found(r, readable(r, !isNew), isNew);
+        } catch (FsException e) { // it was removed meanwhile
+            if (isNew) {
+                takeBack(r);
+            }
+            return null;
+        }
+    }
+
+    private ReadOpens.Opened noted(OpenForReadingRequest r) {
+        return opens.open(
+                r.getSession(), new Round(r.getTerm(), r.getRound()), r.getInode(), r.getNumber());
     }
 
     public boolean close(RpcRequest request) {

@@ -447,6 +447,28 @@ final class DelegatedFilesTest {
         }
     }
 
+    /** Its session is not told that the file is open. */
+    @Test
+    void aLookUpThatIsRefusedInTheEndHasOpenedNothing() throws Exception {
+        try (TestGroup group = group(1)) {
+            List<DelegationRecall> recalls = record(group);
+            TestSession maker = holder(group);
+            TestSession other = asking(group);
+            other.reclaim(1, 0).get();
+            long inode = file(maker, "a");
+            CompletableFuture<Answer<LookupReply>> asked =
+                    ask(group, Method.LOOKUP, other.opening("a", 1, 1), LookupReply.parser());
+            awaitRecall(recalls, maker, inode);
+            assertThat(group.status().getSessionsList())
+                    .filteredOn(session -> session.getSession() == other.id())
+                    .allMatch(session -> session.getOpenFiles() == 1);
+            assertThat(of(asked).status().ok()).isFalse();
+            assertThat(group.status().getSessionsList())
+                    .filteredOn(session -> session.getSession() == other.id())
+                    .allMatch(session -> session.getOpenFiles() == 0);
+        }
+    }
+
     // ---- silence
 
     @Test

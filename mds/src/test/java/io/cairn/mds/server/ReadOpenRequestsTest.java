@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenForReadingReply;
@@ -74,6 +75,51 @@ final class ReadOpenRequestsTest {
             reader.closeForReading(1, f, 2).get();
             awaitInodes(group, before);
             assertThat(reader.getAttr(f).status().errno()).isEqualTo(Errno.ENOENT);
+        }
+    }
+
+    @Test
+    void aLookUpOpensAFile() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            TestSession reader = new TestSession(group, true);
+            TestSession other = new TestSession(group);
+            reader.reclaim(1, 0).get();
+            long before = inodes(group);
+            long f = file(other, "f");
+            LookupReply opened = reader.lookup(reader.opening("f", 1, 5));
+            assertThat(opened.getOpened()).isEqualTo(5);
+            assertThat(opened.getAttr().getInode()).isEqualTo(f);
+            assertThat(opened.getAttr().getAttrLeaseMicros()).isPositive();
+            assertThat(errno(other.mutate(TestSession.unlink("f")))).isEqualTo(Errno.OK);
+            letTheLeaderFree(group, other, "g");
+            assertThat(inodes(group)).isEqualTo(before + 1);
+            assertThat(reader.openForReading(1, f, 6).get().getAttr().getNlink()).isZero();
+            reader.closeForReading(1, f, 5).get();
+            assertThat(reader.getAttr(f).get().getAttr().getNlink()).isZero();
+            reader.closeForReading(1, f, 6).get();
+            awaitInodes(group, before);
+        }
+    }
+
+    @Test
+    void itOpensNothingElse() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            TestSession reader = new TestSession(group, true);
+            TestSession old = new TestSession(group);
+            file(reader, "f");
+            reader.mutate(TestSession.mkdir("d"));
+            assertThat(reader.lookup(reader.opening("f", 1, 1)).getOpened())
+                    .as("before it has reclaimed")
+                    .isZero();
+            reader.reclaim(1, 0).get();
+            assertThat(reader.lookup(reader.opening("f", 2, 2)).getOpened()).isZero();
+            assertThat(reader.lookup(reader.opening("d", 1, 3)).getOpened()).isZero();
+            assertThat(reader.lookup(reader.opening("none", 1, 4)).hasAttr()).isFalse();
+            LookupReply unknown = old.lookup(old.opening("f", 1, 5));
+            assertThat(unknown.getOpened()).isZero();
+            assertThat(unknown.hasAttr()).isTrue();
+            assertThat(group.status().getSessionsList())
+                    .allMatch(session -> session.getOpenFiles() == 0);
         }
     }
 

@@ -110,6 +110,20 @@ final class TestSession {
         return group.call(Method.LOOKUP, lookupRequest(name), LookupReply.parser());
     }
 
+    /** One that is to open what it finds for reading. */
+    LookupRequest opening(String name, long round, long number) {
+        return lookupRequest(name).toBuilder()
+                .setLeaseSession(id())
+                .setOpenTerm(term)
+                .setOpenRound(round)
+                .setOpenNumber(number)
+                .build();
+    }
+
+    LookupReply lookup(LookupRequest request) {
+        return group.call(Method.LOOKUP, request, LookupReply.parser()).get();
+    }
+
     Answer<GetAttrReply> getAttr(long inode) {
         return group.call(
                 Method.GET_ATTR,
