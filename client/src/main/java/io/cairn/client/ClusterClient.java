@@ -161,13 +161,7 @@ final class ClusterClient implements CairnClient {
         }
         return Async.then(
                 names.ready(parent, request.getName()),
-                nothing ->
-                        Async.then(
-                                services.meta()
-                                        .lookUp(
-                                                request,
-                                                System.nanoTime() + services.metadataNanos()),
-                                this::current));
+                nothing -> Async.then(services.meta().lookUp(request, deadline()), this::current));
     }
 
     /** With the attributes that the inode has here: the MDS may not have all yet. */
@@ -283,7 +277,7 @@ final class ClusterClient implements CairnClient {
                 method,
                 session -> request.apply(meta.leases().session(session)),
                 parser,
-                System.nanoTime() + services.metadataNanos());
+                deadline());
     }
 
     /**
@@ -757,17 +751,15 @@ final class ClusterClient implements CairnClient {
     }
 
     private PendingMutation pending(Mutation mutation) {
-        return pending(mutation, 0);
+        return services.meta().mutate(mutation, deadline());
     }
 
-    /** In a directory that is delegated it means nothing without what was done before it there. */
     private PendingMutation pending(Mutation mutation, OwnNames.Change change) {
-        return pending(mutation, change.session());
+        return change.queue(mutation, deadline());
     }
 
-    private PendingMutation pending(Mutation mutation, long session) {
-        long deadline = System.nanoTime() + services.metadataNanos();
-        return services.meta().mutate(mutation, deadline, session);
+    private long deadline() {
+        return System.nanoTime() + services.metadataNanos();
     }
 
     private <T extends MessageLite, R> CompletableFuture<R> ask(
@@ -786,8 +778,8 @@ final class ClusterClient implements CairnClient {
             MessageLite request,
             Parser<T> parser,
             Function<? super T, ? extends R> use) {
-        long deadline = System.nanoTime() + services.metadataNanos();
-        return timed(op, Async.map(services.meta().query(method, request, parser, deadline), use));
+        return timed(
+                op, Async.map(services.meta().query(method, request, parser, deadline()), use));
     }
 
     private <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {

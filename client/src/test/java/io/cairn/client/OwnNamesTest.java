@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -411,6 +412,63 @@ class OwnNamesTest extends DelegatingFixture {
         letGo(mds);
         synced.forEach(waited -> fails(waited, Errno.EIO));
         get(client.syncDirectory(directory));
+    }
+
+    /** Else it would be done to what had the name before. */
+    @ParameterizedTest
+    @ValueSource(strings = {"unlink", "rename", "create", "mkdir", "symlink", "link"})
+    void afterALossTheNextChangeOfNamesThereFails(String what) {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        long first = get(make(client, directory, "f")).inode();
+        long other =
+                get(client.symlink(client.rootInode(), bytes("o"), bytes("x"), WHO)).getInode();
+        get(client.syncDirectory(directory));
+        long session = cluster.names().onlySession();
+        FakeMds mds = hold();
+        get(rename(client, directory, "f", directory, "g"));
+        get(client.symlink(directory, bytes("f"), bytes("new"), WHO));
+        cluster.evictAll();
+        letGo(mds);
+        get(client.statFs());
+        await("another session")
+                .untilAsserted(
+                        () -> assertThat(cluster.names().onlySession()).isNotEqualTo(session));
+        Supplier<CompletableFuture<?>> change =
+                () ->
+                        switch (what) {
+                            case "unlink" -> client.unlink(directory, bytes("f"));
+                            case "rename" -> rename(client, directory, "f", 1, "h");
+                            case "create" -> make(client, directory, "n");
+                            case "mkdir" -> client.mkdir(directory, bytes("n"), 0755, WHO);
+                            case "symlink" ->
+                                    client.symlink(directory, bytes("n"), bytes("x"), WHO);
+                            default -> client.link(other, directory, bytes("n"));
+                        };
+        fails(change.get(), Errno.EIO);
+        assertThat(listed(directory)).containsExactly("f");
+        assertThat(get(client.lookup(directory, bytes("f"))).getInode()).isEqualTo(first);
+        get(change.get());
+        get(client.syncDirectory(directory));
+    }
+
+    /** What it was told of before is told, or lost, in the session that has it on its way. */
+    @Test
+    void whatWaitsInADirectoryThatIsGivenUpIsBoundToItsSession() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        get(make(client, directory, "f"));
+        get(client.syncDirectory(directory));
+        FakeMds mds = hold();
+        get(rename(client, directory, "f", directory, "g"));
+        get(client.symlink(directory, bytes("f"), bytes("new"), WHO));
+        mds.recallDelegations(cluster.names().onlySession(), directory);
+        await().until(() -> mds.held() > 0);
+        CompletableFuture<Void> removed = client.unlink(directory, bytes("f"));
+        cluster.evictAll();
+        letGo(mds);
+        fails(removed, Errno.EIO);
+        assertThat(listed(directory)).containsExactly("f");
     }
 
     /** What the session had open is ended first, which takes its time. */

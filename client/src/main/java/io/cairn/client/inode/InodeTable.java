@@ -189,8 +189,7 @@ public final class InodeTable {
      * @param from the name that it had
      */
     public void renamed(long inode, Name from, Name to) {
-        lost.unlinked(from);
-        lost.unlinked(to);
+        lost.renamed(inode, from, to);
         InodeState taken = names.remove(to);
         if (taken != null) {
             namesChanged(taken);

@@ -45,6 +45,17 @@ public final class LostFiles {
         return lost;
     }
 
+    /** This client has given the inode another name, perhaps in place of a file that had it. */
+    synchronized void renamed(long inode, InodeTable.Name from, InodeTable.Name to) {
+        unlinked(to);
+        @Nullable Lost lost = files.get(inode);
+        if (lost == null) {
+            unlinked(from);
+        } else {
+            add(new Lost(inode, to, lost.why));
+        }
+    }
+
     private void forget(long inode) {
         @Nullable Lost lost = files.remove(inode);
         if (lost != null) {

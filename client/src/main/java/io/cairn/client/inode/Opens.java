@@ -1,7 +1,6 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
-import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.PendingReadOpen;
@@ -224,7 +223,8 @@ public final class Opens {
             return future;
         }
         OwnNames.Change change = names.change().of(create.getParent(), create.getName());
-        PendingMutation pending = mutate(mutation, change.session());
+        PendingMutation pending =
+                change.queue(mutation, System.nanoTime() + services.metadataNanos());
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -288,15 +288,8 @@ public final class Opens {
     }
 
     private PendingMutation mutate(Mutation mutation) {
-        return mutate(mutation, 0);
-    }
-
-    /**
-     * @param session as of {@link MetaClient#mutate(Mutation, long, long)}
-     */
-    private PendingMutation mutate(Mutation mutation, long session) {
         long deadline = System.nanoTime() + services.metadataNanos();
-        return services.meta().mutate(mutation, deadline, session);
+        return services.meta().mutate(mutation, deadline);
     }
 
     private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {

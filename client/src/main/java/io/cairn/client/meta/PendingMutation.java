@@ -28,6 +28,13 @@ public final class PendingMutation {
         this.boundTo = boundTo;
     }
 
+    /** One that is not sent. */
+    public static PendingMutation refused(Mutation mutation, FsException why) {
+        PendingMutation refused = new PendingMutation(mutation, 0, 0);
+        refused.lost(why);
+        return refused;
+    }
+
     Mutation mutation() {
         return mutation;
     }

@@ -73,21 +73,6 @@ public final class OwnNames {
     /** Mutations without an answer up to which programs need not wait: a part of what is kept. */
     private static final int MAX_UNTOLD = 1024;
 
-    /** Directories of which it is remembered that a name was lost. */
-    private static final int MAX_LOST = 1024;
-
-    /**
-     * Why names are missing that programs were told of.
-     *
-     * @param number ascends
-     * @param reported whether somebody was told who asked afterwards
-     */
-    private record Loss(long number, FsException why, boolean reported) {
-        Loss told() {
-            return new Loss(number, why, true);
-        }
-    }
-
     private static final CompletableFuture<Void> DONE = Async.done();
 
     /** Where an entry is, whose inode has no other name. */
@@ -109,10 +94,7 @@ public final class OwnNames {
     /** Inodes of which the MDS has not answered the making, or the end. */
     private final Map<Long, CompletableFuture<Void>> untold = new HashMap<>();
 
-    /** Of directories; the newest of each. */
-    private final LinkedHashMap<Long, Loss> lost = new LinkedHashMap<>();
-
-    private long losses;
+    private final LostNames lost = new LostNames();
 
     /** Directories that the MDS is making, of which it is not known which they are. */
     private int making;
@@ -269,7 +251,7 @@ public final class OwnNames {
     }
 
     private void noteAny() {
-        any = !directories.isEmpty() || !untold.isEmpty() || making > 0;
+        any = !directories.isEmpty() || !untold.isEmpty() || making > 0 || !lost.isEmpty();
     }
 
     /** The session has ended, and with it whatever it had open. */
@@ -278,6 +260,7 @@ public final class OwnNames {
             end(directory);
             if (!directory.told().isDone()) { // it will fail: who syncs the directory waits for it
                 untold(directory.inode, directory.told());
+                lost.ended(directory.inode, directory.session);
             }
         }
         directories.clear();
@@ -315,6 +298,11 @@ public final class OwnNames {
                 : directory;
     }
 
+    /** Where names may be changed now, else null: who waits is told of what was lost there. */
+    private @Nullable OwnDirectory changing(long inode) {
+        return lost.isUntold(inode) ? null : answering(inode);
+    }
+
     /** Whether the directory is delegated, or was and is not given back yet. */
     public boolean has(long inode) {
         if (!any) {
@@ -342,7 +330,7 @@ public final class OwnNames {
         Born born;
         CompletableFuture<Void> told = new CompletableFuture<>();
         synchronized (this) {
-            in = answering(NewInode.parent(mutation));
+            in = changing(NewInode.parent(mutation));
             @Nullable Attr inherited = in == null ? null : in.attr();
             if (in == null
                     || inherited == null
@@ -425,7 +413,7 @@ public final class OwnNames {
             if (failure != null) {
                 lost(in, name, failure);
                 if (Mode.isDirectory(born.attr().getMode())) {
-                    lost(inode, failure);
+                    lost.add(inode, in.session, failure);
                 }
                 notMade(inode);
             } else if (result != null && result.getDelegation() == 0) {
@@ -461,15 +449,7 @@ public final class OwnNames {
             names += in.unsure(name);
             in.inexact();
         }
-        lost(in.inode, why);
-    }
-
-    /** Under the monitor. */
-    private void lost(long directory, FsException why) {
-        lost.putLast(directory, new Loss(++losses, why, false));
-        if (lost.size() > MAX_LOST) {
-            lost.pollFirstEntry();
-        }
+        lost.add(in.inode, in.session, why);
     }
 
     private void said(String what, OwnDirectory in, ByteString name, FsException why) {
@@ -509,7 +489,7 @@ public final class OwnNames {
         PendingMutation pending;
         CompletableFuture<Void> told = new CompletableFuture<>();
         synchronized (this) {
-            in = answering(parent);
+            in = changing(parent);
             @Nullable Entry found = in == null ? null : only(in, name);
             if (in == null
                     || in.attr() == null
@@ -591,8 +571,8 @@ public final class OwnNames {
         PendingMutation pending;
         CompletableFuture<Void> told = new CompletableFuture<>();
         synchronized (this) {
-            @Nullable OwnDirectory out = answering(op.getParent());
-            @Nullable OwnDirectory in = answering(op.getNewParent());
+            @Nullable OwnDirectory out = changing(op.getParent());
+            @Nullable OwnDirectory in = changing(op.getNewParent());
             @Nullable Entry entry = out == null ? null : only(out, op.getName());
             if (out == null || in == null || entry == null || entry.inode() != inode) {
                 return null;
@@ -736,7 +716,7 @@ public final class OwnNames {
         if (failure != null) {
             synchronized (this) {
                 directory.inexact();
-                lost(directory.inode, failure);
+                lost.add(directory.inode, directory.session, failure);
             }
             LOG.warn(
                     "attributes of directory {} were not changed, though programs were told so: {}",
@@ -754,6 +734,12 @@ public final class OwnNames {
     public final class Change {
         private final List<Place> changing = new ArrayList<>();
 
+        /** Without which it means nothing; 0: it may be done in any. */
+        private long session;
+
+        /** What was lost there before, and nobody was told of; null: nothing. */
+        private @Nullable FsException refusal;
+
         private Change() {}
 
         /** One more name. */
@@ -761,7 +747,13 @@ public final class OwnNames {
             if (any) {
                 synchronized (OwnNames.this) {
                     OwnDirectory in = directories.get(directory);
+                    @Nullable FsException before = lost.take(directory);
+                    refusal = before == null ? refusal : before;
+                    if (in != null && !in.told().isDone()) {
+                        session = in.session; // also where it is given up
+                    }
                     if (in != null && in.givenUp == null) {
+                        session = in.session;
                         in.changing(name);
                         in.given(System.nanoTime()); // what is moved here may have been answered
                         changing.add(new Place(in, name));
@@ -773,9 +765,17 @@ public final class OwnNames {
             return this;
         }
 
-        /** The session without which it means nothing; 0: it may be done in any. */
-        public long session() {
-            return changing.isEmpty() ? 0 : changing.getFirst().directory.session;
+        /**
+         * Queues it: where the directory is delegated, in that session only. Done in the next one,
+         * without what was done here before it, it might be done to something else; so it fails,
+         * once, as well where such things were lost before.
+         *
+         * @param deadlineNanos as of {@link MetaClient#mutate}
+         */
+        public PendingMutation queue(Mutation mutation, long deadlineNanos) {
+            return refusal == null
+                    ? meta.mutate(mutation, deadlineNanos, session)
+                    : PendingMutation.refused(mutation, refusal);
         }
 
         /** It is not known what the names stand for now, or not here. */
@@ -1118,18 +1118,14 @@ public final class OwnNames {
     public CompletableFuture<Void> synced(long directory) {
         long before;
         synchronized (this) {
-            before = losses;
+            before = lost.last();
         }
         return Async.then(
                 ready(directory),
                 nothing -> {
                     synchronized (this) {
-                        @Nullable Loss loss = lost.get(directory);
-                        if (loss == null || (loss.reported() && loss.number() <= before)) {
-                            return DONE;
-                        }
-                        lost.put(directory, loss.told());
-                        return CompletableFuture.failedFuture(loss.why());
+                        @Nullable FsException why = lost.takeSince(directory, before);
+                        return why == null ? DONE : CompletableFuture.failedFuture(why);
                     }
                 });
     }

@@ -255,6 +255,9 @@ public final class StateTx implements EntryKeys {
     public boolean changesAttributes(long id) {
         Inode before = store.inode(id);
         Inode after = inodes.get(id);
+        if (before != null && before.nlink == 0 && after == null) {
+            return false; // for clients it was gone before it is freed
+        }
         return before == null
                 || after == null
                 || after.openers > before.openers // others no longer know its size for certain

@@ -8,6 +8,8 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.namespace.RandomOperations.Step;
+import io.cairn.mds.proto.ClusterSettings;
+import io.cairn.mds.proto.FreeInodesEntry;
 import io.cairn.mds.store.EntryKeys;
 import io.cairn.mds.store.EntryKeys.Move;
 import io.cairn.mds.store.EntryWatcher;
@@ -127,6 +129,31 @@ final class EntryKeysTest implements EntryWatcher {
             assertThat(inodes).containsExactly(file);
             assertThat(readInodes).isEmpty();
             assertThat(readNames).isEmpty();
+        }
+    }
+
+    /** Who has removed them, a thousand in a second, would be asked to forget each. */
+    @Test
+    void whatHasNoNameIsFreedWithoutAnybodyHearingOfIt() throws IOException {
+        try (StateRig rig = StateRig.formatted(directory)) {
+            rig.applyTwice = false;
+            rig.state.watch(this);
+            rig.apply(
+                    rig.entry()
+                            .setSettings(
+                                    ClusterSettings.newBuilder()
+                                            .setFeatureLevel(Features.READ_OPENS)));
+            long session = rig.openSession(1);
+            long file = rig.mutate(session, Ops.create(1, "a")).getAttr().getInode();
+            rig.mutate(session, Ops.unlink(1, "a"));
+            assertThat(inodes).contains(file);
+            assertThat(rig.state.isUnused(file)).isTrue();
+            rig.apply(rig.entry().setFreeInodes(FreeInodesEntry.newBuilder().addInodes(file)));
+            assertThat(rig.state.isUnused(file)).as("it is freed").isFalse();
+            assertThat(inodes).isEmpty();
+            long made = rig.mutate(session, Ops.mkdir(1, "d")).getAttr().getInode();
+            rig.mutate(session, Ops.rmdir(1, "d"));
+            assertThat(inodes).contains(made);
         }
     }
 
