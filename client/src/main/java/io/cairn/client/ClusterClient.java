@@ -57,6 +57,7 @@ import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.UnlinkOp;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
@@ -620,20 +621,37 @@ final class ClusterClient implements CairnClient {
         }
         InodeState state = table.find(inode);
         Mutation mutation = NewMutation.stamped().setRename(rename).build();
-        boolean done;
-        if (state == null) {
-            boolean lost = table.lost().find(from) != null;
-            done = !lost && names.rename(mutation, inode) != null;
-        } else {
-            done =
-                    !state.hasLost()
-                            && services.publisher()
-                                    .change(state, mutation, m -> names.rename(m, inode));
+        boolean lost = state == null ? table.lost().find(from) != null : state.hasLost();
+        if (lost) {
+            return 0;
         }
-        if (done) {
-            table.renamed(inode, from, to);
+        OwnNames.@Nullable Renamed renamed =
+                state == null
+                        ? names.rename(mutation, inode, false)
+                        : renamed(state, mutation, inode);
+        if (renamed == null) {
+            return 0;
         }
-        return done ? inode : 0;
+        renamed.follow();
+        table.renamed(inode, from, to);
+        return inode;
+    }
+
+    /** The file keeps it among its changes. */
+    private OwnNames.@Nullable Renamed renamed(InodeState state, Mutation mutation, long inode) {
+        AtomicReference<OwnNames.@Nullable Renamed> renamed = new AtomicReference<>();
+        boolean changed =
+                services.publisher()
+                        .change(
+                                state,
+                                mutation,
+                                stamped -> {
+                                    OwnNames.@Nullable Renamed queued =
+                                            names.rename(stamped, inode, true);
+                                    renamed.set(queued);
+                                    return queued == null ? null : queued.pending();
+                                });
+        return changed ? renamed.get() : null;
     }
 
     /** Of an exchange both take the place of another. */

@@ -179,9 +179,9 @@ class OpensAheadTest extends ClientFixture {
         awaitClosed(inode);
     }
 
-    /** The leader counts one open: what the look-up has opened must not end it, nor outlive it. */
+    /** The leader counts one open: a look-up must not end it, nor outlive it. */
     @Test
-    void besideAnOpenItLastsAsLongAsThat() {
+    void besideAnOpenThereIsNone() {
         long inode = written("f");
         OpenFile file = get(client.openForReading(inode));
         get(client.lookup(1, bytes("f")));
@@ -204,6 +204,24 @@ class OpensAheadTest extends ClientFixture {
         await().until(() -> reads.isOpen(session, used) && !reads.isAwaited(session));
         assertThat(reads.isOpen(session, inode)).isFalse();
         assertThat(read(file, 0, 10)).isEqualTo("abc");
+    }
+
+    /** The leader may open it later: so a round begins. */
+    @Test
+    void aLookUpThatNobodyWaitsForAnyMoreLeavesNothingOpen() {
+        cluster.mds(0).leases(LEASE);
+        CairnClient hasty = connect("metadata_timeout = \"200ms\"");
+        hasty.holdLeases((recall, forgotten) -> forgotten.run());
+        long inode = written("f");
+        get(get(hasty.openForReading(inode)).release());
+        await().until(() -> reads.count() == 0);
+        counting(Fault.LATE, Method.LOOKUP);
+        int before = reads.reclaims();
+        assertThat(errno(hasty.lookup(1, bytes("f")))).isEqualTo(Errno.ETIMEDOUT);
+        counting(Fault.NONE, Method.LOOKUP);
+        await().until(() -> reads.reclaims() > before);
+        await().until(() -> reads.count() == 0);
+        hasty.close();
     }
 
     /** Nobody knows whether the leader has opened it: it is told what is open. */

@@ -260,6 +260,54 @@ class OwnNamesTest extends DelegatingFixture {
     }
 
     @Test
+    void aRenamedFileHasWhatWasChangedBefore() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        OpenFile file = get(make(client, directory, "f"));
+        Timespec time = Timespec.newBuilder().setSeconds(5).build();
+        SetAttrOp change =
+                SetAttrOp.newBuilder()
+                        .setInode(file.inode())
+                        .setMode(0600)
+                        .setUid(77)
+                        .setMtime(time)
+                        .build();
+        get(client.setAttr(change, WHO));
+        get(rename(client, directory, "f", directory, "g"));
+        for (Attr attr :
+                List.of(
+                        get(client.lookup(directory, bytes("g"))),
+                        get(client.getAttr(file.inode())))) {
+            assertThat(attr.getMode() & 07777).isEqualTo(0600);
+            assertThat(attr.getUid()).isEqualTo(77);
+            assertThat(attr.getMtime()).isEqualTo(time);
+        }
+        letGo(mds);
+        get(file.fsync());
+    }
+
+    /** What was known of it when it was made is not what it is. */
+    @Test
+    void whatWasRenamedAndLinkedBeforeItWasMadeIsAskedForLater() {
+        CairnClient client = delegating();
+        long directory = directory(client);
+        FakeMds mds = hold();
+        OpenFile file = get(make(client, directory, "f"));
+        get(write(file, 0, "abc"));
+        get(rename(client, directory, "f", directory, "g"));
+        CompletableFuture<Attr> linked = client.link(file.inode(), directory, bytes("h"));
+        letGo(mds);
+        get(linked);
+        get(file.release());
+        get(client.syncDirectory(directory));
+        await().until(() -> cluster.names().opens(file.inode()) == 0);
+        Attr found = get(client.lookup(directory, bytes("g")));
+        assertThat(found.getSize()).isEqualTo(3);
+        assertThat(found.getNlink()).isEqualTo(2);
+    }
+
+    @Test
     void whatIsNotSureToBeRenamedWaits() {
         CairnClient client = delegating();
         long directory = directory(client);

@@ -51,12 +51,15 @@ class OrphanedDataTest {
                 LateWriter late = new LateWriter(cluster)) {
             Path work = cluster.work("files");
             Map<Path, byte[]> kept = files(work, "kept");
+            int used = cluster.status().path("inodes_used").asInt();
             Set<Long> dead = inodes(files(work, "dead").keySet());
             for (int i = 0; i < FILES; i++) {
                 Files.delete(work.resolve("dead" + i));
             }
             Cluster.sync(work); // else they may be to be deleted yet, and nothing waits for it
-            await().until(() -> cluster.status().path("deletion_backlog_inodes").asLong() == 0);
+            await().until(() ->
+                    cluster.status().path("inodes_used").asInt() == used
+                            && cluster.status().path("deletion_backlog_inodes").asLong() == 0);
             Set<Long> orphans = new TreeSet<>(List.copyOf(dead).subList(0, ORPHANS));
             for (long inode : orphans) {
                 late.write("default", inode, 0, LATE);

@@ -237,6 +237,7 @@ class StuckServerTest {
         for (int i = 0; i < 8; i++) {
             Files.write(work.resolve("f" + i), new byte[1 << 20]);
         }
+        Files.write(work.resolve("read"), new byte[4096]); // one that was not looked at just before
         Map<String, Double> before = atRest();
         for (String[] kill :
                 new String[][] {
@@ -252,7 +253,7 @@ class StuckServerTest {
                                 + " --ioengine=libaio --iodepth=16 --fallocate=none --thread"
                     },
                     {"mds-", "stat --cached=never f$i"},
-                    {"mds-", "cat f$i"},
+                    {"mds-", "cat read"},
                     {"mds-", "touch new$i"},
                     {"mds-", "mkdir d$i"},
                     {"mds-", "truncate -s 5 f$i"},

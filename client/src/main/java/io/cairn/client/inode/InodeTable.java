@@ -194,8 +194,8 @@ public final class InodeTable {
         if (taken != null) {
             namesChanged(taken);
         }
-        InodeState state = names.remove(from);
-        if (state != null && state.inode() == inode) {
+        InodeState state = states.get(inode);
+        if (state != null && names.remove(from, state)) {
             named(state, to);
         }
     }

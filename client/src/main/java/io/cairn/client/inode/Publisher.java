@@ -134,7 +134,7 @@ public final class Publisher {
                 state,
                 change,
                 stamped ->
-                        meta.mutateDelegated(
+                        meta.changeDelegated(
                                 stamped, state.session().id(), state.delegation.round()));
     }
 

@@ -173,7 +173,9 @@ public final class MetaClient {
             LongFunction<? extends MessageLite> request,
             Parser<T> parser,
             long deadlineNanos) {
-        return asked(new PendingQuery<>(method, request, parser, deadlineNanos, reply -> {}));
+        return asked(
+                new PendingQuery<>(
+                        method, request, parser, deadlineNanos, PendingQuery.Listener.none()));
     }
 
     private <T extends MessageLite> CompletableFuture<T> asked(PendingQuery<T> query) {
@@ -188,18 +190,10 @@ public final class MetaClient {
      * @param lookup without a session
      */
     public CompletableFuture<LookupReply> lookUp(LookupRequest lookup, long deadlineNanos) {
-        OpensAhead ahead = readOpens.ahead();
-        OpensAhead.Asked before;
-        synchronized (calls.lock) {
-            before = ahead.asked();
-        }
+        OpensAhead.Asked asked = readOpens.ahead().asked(leases, lookup);
         return asked(
                 new PendingQuery<>(
-                        Method.LOOKUP,
-                        session -> ahead.request(lookup, leases.session(session)),
-                        LookupReply.parser(),
-                        deadlineNanos,
-                        reply -> ahead.found(reply, before)));
+                        Method.LOOKUP, asked::request, LookupReply.parser(), deadlineNanos, asked));
     }
 
     /**
@@ -251,6 +245,12 @@ public final class MetaClient {
     public @Nullable PendingMutation mutateDelegated(Mutation mutation, long session, long round) {
         PendingMutation pending = new PendingMutation(mutation, never(), session);
         return mutations.addLazily(pending, () -> delegations.round() == round) ? pending : null;
+    }
+
+    /** The same for a change of the attributes of a file; several in a row become one. */
+    public @Nullable PendingMutation changeDelegated(Mutation change, long session, long round) {
+        PendingMutation pending = new PendingMutation(change, never(), session);
+        return mutations.addOrMerge(pending, () -> delegations.round() == round) ? pending : null;
     }
 
     /** Sends what nobody has waited for: now somebody does. */

@@ -109,6 +109,14 @@ final class MutationPipeline {
         }
     }
 
+    /** The same for a change of attributes, which may go into one of the same file that waits. */
+    boolean addOrMerge(PendingMutation change, BooleanSupplier still) {
+        synchronized (calls.lock) {
+            boolean merged = whyNot(change) == null && still.getAsBoolean() && queue.merge(change);
+            return merged || addLazily(change, still);
+        }
+    }
+
     /** Sends what nobody has waited for. */
     void hurry() {
         synchronized (calls.lock) {

@@ -1,6 +1,7 @@
 package io.cairn.client.meta;
 
 import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -59,6 +60,9 @@ final class MutationQueue {
         }
     }
 
+    /** Of mutations that wait, for one that another one can be merged into. */
+    private static final int MAX_LOOKS = 16;
+
     private final int maxBatch;
     private final int maxBatchBytes;
     private final ArrayDeque<PendingMutation> waiting = new ArrayDeque<>();
@@ -72,6 +76,38 @@ final class MutationQueue {
 
     void add(PendingMutation mutation) {
         waiting.add(mutation);
+    }
+
+    /**
+     * Adds a change of attributes that nobody waits for to one that waits, if there is one with
+     * nothing in between that concerns the same file.
+     *
+     * @return false where it has to be added by itself
+     */
+    boolean merge(PendingMutation change) {
+        long inode = change.mutation().getSetAttr().getInode();
+        int looked = 0;
+        for (Iterator<PendingMutation> i = waiting.descendingIterator(); i.hasNext(); ) {
+            PendingMutation last = i.next();
+            if (last.merge(change)) {
+                return true;
+            }
+            if (++looked == MAX_LOOKS || !isOfAnother(last.mutation(), inode)) {
+                return false;
+            }
+        }
+        return false;
+    }
+
+    /** For certain. */
+    private static boolean isOfAnother(Mutation m, long inode) {
+        return switch (m.getOpCase()) {
+            case CREATE, MKDIR, SYMLINK, MKNOD -> m.getOwnInode() != 0 && m.getOwnInode() != inode;
+            case SET_ATTR -> m.getSetAttr().getInode() != inode;
+            case GROW -> m.getGrow().getInode() != inode;
+            case RELEASE -> m.getRelease().getInode() != inode;
+            default -> false;
+        };
     }
 
     /** Numbers what waits and returns it as an outstanding batch; null when nothing waits. */

@@ -5,6 +5,8 @@ import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.time.BootClock;
+import io.cairn.common.time.NanoClock;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,12 +34,52 @@ final class OpensAhead {
     /** Inodes of which it is remembered when they were changed last. */
     private static final int MAX_CHANGED = 256;
 
-    /**
-     * A look-up that is about to be sent.
-     *
-     * @param changes before it
-     */
-    record Asked(long changes, long nanos) {}
+    /** A look-up. */
+    final class Asked implements PendingQuery.Listener<LookupReply> {
+        private final HeldLeases leases;
+        private final LookupRequest lookup;
+        private boolean sent;
+
+        /** Before it was sent first. */
+        private long changes;
+
+        private long nanos;
+
+        /** By which it opens what it finds, in its newest attempt; 0: it opens nothing. */
+        private long number;
+
+        private Asked(HeldLeases leases, LookupRequest lookup) {
+            this.leases = leases;
+            this.lookup = lookup;
+        }
+
+        /** As it is sent now. */
+        LookupRequest request(long session) {
+            if (!sent) {
+                sent = true;
+                changes = OpensAhead.this.changes;
+                nanos = clock.nanos();
+            }
+            long borrower = leases.session(session);
+            LookupRequest.Builder request = lookup.toBuilder().setLeaseSession(borrower);
+            boolean opening = borrower != 0 && lookups > 0 && files.size() < MAX;
+            number = opening ? opens.openFound(request) : 0;
+            lookups -= opening ? 1 : 0;
+            return request.build();
+        }
+
+        @Override
+        public void heard(LookupReply reply) {
+            found(reply, this);
+        }
+
+        @Override
+        public void unheard() {
+            if (number != 0 && opens.isOfRound(number)) {
+                opens.asked(); // whatever it has opened, or will, ends with the round
+            }
+        }
+    }
 
     /**
      * @param number of the open
@@ -46,6 +88,10 @@ final class OpensAhead {
     record Ahead(long number, Attr attr, long untilNanos) {}
 
     private final OpensForReading opens;
+
+    /** Goes on while the machine is suspended, as leases do. */
+    private final NanoClock clock = BootClock.INSTANCE;
+
     private final Map<Long, Ahead> files = new LinkedHashMap<>();
 
     /** Look-ups left that open ahead. */
@@ -64,9 +110,13 @@ final class OpensAhead {
         this.opens = opens;
     }
 
-    /** Before a look-up is sent for the first time. */
-    Asked asked() {
-        return new Asked(changes, System.nanoTime());
+    /**
+     * Any thread.
+     *
+     * @param lookup without a session
+     */
+    Asked asked(HeldLeases leases, LookupRequest lookup) {
+        return new Asked(leases, lookup);
     }
 
     /** Files are read here: look-ups are worth to open ahead for a while. */
@@ -74,22 +124,11 @@ final class OpensAhead {
         lookups = Math.min(MAX_LOOKUPS, lookups + LOOKUPS_OF_AN_OPEN);
     }
 
-    /** The look-up as it is sent: whether it opens what it finds. */
-    LookupRequest request(LookupRequest lookup, long leaseSession) {
-        LookupRequest.Builder request = lookup.toBuilder().setLeaseSession(leaseSession);
-        if (leaseSession != 0 && lookups > 0 && files.size() < MAX) {
-            opens.nameAhead(request);
-        }
-        return request.build();
-    }
-
-    /** What it has opened. */
-    void found(LookupReply reply, Asked asked) {
+    private void found(LookupReply reply, Asked asked) {
         long number = reply.getOpened();
         if (number == 0 || !opens.isOfRound(number)) {
             return; // what was open in an earlier round the leader has closed
         }
-        lookups = Math.max(0, lookups - 1);
         Attr attr = reply.getAttr();
         long inode = attr.getInode();
         @Nullable Ahead before = files.get(inode);
@@ -97,9 +136,9 @@ final class OpensAhead {
             return; // that covers it
         }
         long until = asked.nanos + TimeUnit.MICROSECONDS.toNanos(attr.getAttrLeaseMicros());
-        if (changedSince(inode, asked.changes) || opens.isKnown(inode)) {
+        if (changedSince(inode, asked.changes)) {
             files.remove(inode);
-            opens.closeAhead(inode, number);
+            opens.toClose(inode, number);
         } else {
             files.put(inode, new Ahead(number, attr, until));
         }
@@ -115,16 +154,16 @@ final class OpensAhead {
      * @param unchanged whether all that this client has done to it is with the leader
      * @return what is open; null: it has to be asked for
      */
-    @Nullable Ahead take(long inode, boolean unchanged, long nowNanos) {
+    @Nullable Ahead take(long inode, boolean unchanged) {
         @Nullable Ahead ahead = files.remove(inode);
-        if (ahead != null && (!unchanged || ahead.untilNanos - nowNanos <= 0)) {
-            opens.closeAhead(inode, ahead.number);
+        if (ahead != null && (!unchanged || ahead.untilNanos - clock.nanos() <= 0)) {
+            opens.toClose(inode, ahead.number);
             return null;
         }
         return ahead;
     }
 
-    /** Attributes have changed, or will. */
+    /** Attributes have changed, or will, or what had it open is closed. */
     void changed(long inode) {
         changed.putLast(inode, ++changes);
         if (changed.size() > MAX_CHANGED) {
@@ -141,7 +180,7 @@ final class OpensAhead {
     private void close(long inode) {
         @Nullable Ahead ahead = files.remove(inode);
         if (ahead != null) {
-            opens.closeAhead(inode, ahead.number);
+            opens.toClose(inode, ahead.number);
         }
     }
 
@@ -158,16 +197,18 @@ final class OpensAhead {
             case ACQUIRE_APPEND -> changed(m.getAcquireAppend().getInode());
             case RETURN_APPEND -> changed(m.getReturnAppend().getInode());
             case LINK -> changed(m.getLink().getInode());
+            case SET_LOCK -> changed(m.getSetLock().getLock().getInode());
             case CREATE, UNLINK -> changed(result.getAttr().getInode());
             // Of directories and what is new nothing is open ahead.
-            case MKDIR, SYMLINK, MKNOD, RMDIR, ACQUIRE_IDS, RETURN_IDS, SET_LOCK -> {}
+            case MKDIR, SYMLINK, MKNOD, RMDIR, ACQUIRE_IDS, RETURN_IDS -> {}
             // What had the new name has changed as well.
             case RENAME, MOVE, OP_NOT_SET -> anyChanged();
         }
     }
 
     /** Closes what has not been used in time. */
-    void sweep(long nowNanos) {
+    void sweep() {
+        long nowNanos = clock.nanos();
         List<Long> over = new ArrayList<>();
         files.forEach((inode, ahead) -> {
             if (ahead.untilNanos - nowNanos <= 0) {

@@ -55,12 +55,6 @@ final class OpensForReading {
     /** Without an answer, by number. */
     private final Map<Long, PendingReadOpen> pending = new LinkedHashMap<>();
 
-    /**
-     * Of files that the session has opened, or is opening: what else has opened them at the leader,
-     * with a greater number, and ends with them.
-     */
-    private final Map<Long, Long> beside = new HashMap<>();
-
     private final OpensAhead ahead = new OpensAhead(this);
 
     /** Closed, but not yet at the leader: numbers by inode. */
@@ -99,10 +93,10 @@ final class OpensForReading {
         FsException refused;
         synchronized (calls.lock) {
             ahead.used();
-            OpensAhead.@Nullable Ahead found = ahead.take(inode, unchanged, System.nanoTime());
+            OpensAhead.@Nullable Ahead found = ahead.take(inode, unchanged);
             if (found != null) {
-                held.merge(inode, found.number(), Math::max);
-                open = new PendingReadOpen(inode, found.number(), deadlineNanos);
+                long number = held.merge(inode, found.number(), Math::max);
+                open = new PendingReadOpen(inode, number, deadlineNanos);
                 open.answered(found.attr(), session.id());
                 return open;
             }
@@ -139,46 +133,35 @@ final class OpensForReading {
             if (session.id() != in || !held.remove(inode, number)) {
                 return;
             }
-            @Nullable Long last = isOpening(inode) ? null : beside.remove(inode);
-            toClose(inode, last == null ? number : Math.max(last, number));
+            ahead.changed(inode); // look-ups before it may have found it open
+            toClose(inode, number);
         }
     }
 
-    private void toClose(long inode, long number) {
+    /** Under the lock. */
+    void toClose(long inode, long number) {
         toClose.merge(inode, number, Math::max);
         sendCloses();
     }
 
-    private boolean isOpening(long inode) {
-        return pending.values().stream().anyMatch(open -> open.inode() == inode);
-    }
-
     // ---- opened by look-ups; under the lock
 
-    /** Has the look-up open what it finds, in this round; if there is one. */
-    void nameAhead(LookupRequest.Builder lookup) {
-        if (phase == Phase.READY) {
-            lookup.setOpenNumber(++lastNumber).setOpenTerm(session.term()).setOpenRound(round);
+    /**
+     * Has the look-up open what it finds, in this round.
+     *
+     * @return by that number; 0: there is none now
+     */
+    long openFound(LookupRequest.Builder lookup) {
+        if (phase != Phase.READY) {
+            return 0;
         }
+        lookup.setOpenNumber(++lastNumber).setOpenTerm(session.term()).setOpenRound(round);
+        return lastNumber;
     }
 
     /** Whether what was asked for with that number is open still. */
     boolean isOfRound(long number) {
         return number > lastOfEarlier;
-    }
-
-    /** Whether the session has it open otherwise, or is about to. */
-    boolean isKnown(long inode) {
-        return held.containsKey(inode) || isOpening(inode);
-    }
-
-    /** What a look-up has opened is not used. */
-    void closeAhead(long inode, long number) {
-        if (isKnown(inode)) {
-            beside.merge(inode, number, Math::max); // the leader knows of one open only
-        } else {
-            toClose(inode, number);
-        }
     }
 
     /** Whether something was sent that has no answer. Under the lock. */
@@ -232,7 +215,6 @@ final class OpensForReading {
         round++;
         lastOfEarlier = lastNumber;
         ahead.clear();
-        beside.clear();
     }
 
     private static List<ReadOpen> named(Map<Long, Long> numbers) {
@@ -347,11 +329,6 @@ final class OpensForReading {
             }
             if (reply != null) {
                 held.merge(open.inode(), open.number(), Math::max);
-            } else if (refused && !isKnown(open.inode())) {
-                @Nullable Long last = beside.remove(open.inode());
-                if (last != null) {
-                    toClose(open.inode(), last);
-                }
             }
         }
         if (reply != null) {
@@ -437,7 +414,7 @@ final class OpensForReading {
     void sweep(long nowNanos, FsException reason) {
         List<PendingReadOpen> late;
         synchronized (calls.lock) {
-            ahead.sweep(nowNanos);
+            ahead.sweep();
             late = pending.values().stream().filter(open -> open.isLate(nowNanos)).toList();
         }
         late.forEach(open -> open.late(reason));

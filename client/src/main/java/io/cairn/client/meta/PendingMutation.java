@@ -3,7 +3,10 @@ package io.cairn.client.meta;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A mutation from the moment it is queued to its answer. It has two ends: {@link #reply()} is for
@@ -12,7 +15,12 @@ import java.util.concurrent.CompletableFuture;
  * until then or until the session is lost. Any thread.
  */
 public final class PendingMutation {
-    private final Mutation mutation;
+    /** Changed under the session's lock, and not any more once it has a number. */
+    private volatile Mutation mutation;
+
+    /** Those that are in it, and answered with it. */
+    private final List<PendingMutation> merged = new ArrayList<>();
+
     private final long deadlineNanos;
     private final long boundTo;
     private volatile long session;
@@ -37,6 +45,23 @@ public final class PendingMutation {
 
     Mutation mutation() {
         return mutation;
+    }
+
+    /**
+     * Does what the other one does as well, which is answered with this one. Both have no number,
+     * nobody waits for them, and the other one is in no queue.
+     *
+     * @return false where that is not possible
+     */
+    boolean merge(PendingMutation other) {
+        @Nullable Mutation both =
+                boundTo == other.boundTo ? MergedChanges.of(mutation, other.mutation) : null;
+        if (both == null) {
+            return false;
+        }
+        mutation = both;
+        merged.add(other);
+        return true;
     }
 
     /** The id of what it makes, if the client has chosen it; else 0. */
@@ -90,12 +115,14 @@ public final class PendingMutation {
         } else {
             reply.completeExceptionally(failure);
         }
+        merged.forEach(other -> other.answered(result, in));
     }
 
     /** It will not be executed, or its outcome will never be known. */
     void lost(FsException why) {
         answer.completeExceptionally(why);
         reply.completeExceptionally(why);
+        merged.forEach(other -> other.lost(why));
     }
 
     /** The caller is told; the mutation stays outstanding. */

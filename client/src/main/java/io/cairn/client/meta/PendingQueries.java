@@ -112,7 +112,7 @@ final class PendingQueries {
             }
             inFlight.remove(query);
             if (reply != null) {
-                query.heard(reply);
+                query.listener.heard(reply);
             }
         }
         if (reply != null) {
@@ -127,6 +127,9 @@ final class PendingQueries {
         if (!fenced && status.advice() == Advice.GIVE_UP) {
             query.failed(status.toException());
         } else if (query.late(System.nanoTime())) {
+            synchronized (calls.lock) {
+                query.listener.unheard();
+            }
             query.failed(Results.late(status.detail()));
         } else {
             again(query, sentEra, status);

@@ -5,7 +5,6 @@ import com.google.protobuf.Parser;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.function.LongFunction;
 
 /**
@@ -17,7 +16,27 @@ final class PendingQuery<T extends MessageLite> {
     private final LongFunction<? extends MessageLite> request;
     final Parser<T> parser;
     final long deadlineNanos;
-    private final Consumer<? super T> heard;
+
+    /** What became of attempts. */
+    interface Listener<T> {
+        /** An answer, also to a question that nobody asks any more. Under the session's lock. */
+        void heard(T reply);
+
+        /** The last attempt was not answered, and the leader is not asked again. Likewise. */
+        void unheard();
+
+        static <T> Listener<T> none() {
+            return new Listener<>() {
+                @Override
+                public void heard(T reply) {}
+
+                @Override
+                public void unheard() {}
+            };
+        }
+    }
+
+    final Listener<? super T> listener;
     final CompletableFuture<T> future = new CompletableFuture<>();
     int attempts;
 
@@ -26,15 +45,14 @@ final class PendingQuery<T extends MessageLite> {
 
     /**
      * @param request made anew for each attempt, of the session's number; under the session's lock
-     * @param heard told of each answer, also of one that nobody waits for any more; under the lock
      */
     PendingQuery(
             Method method,
             LongFunction<? extends MessageLite> request,
             Parser<T> parser,
             long deadlineNanos,
-            Consumer<? super T> heard) {
-        this.heard = heard;
+            Listener<? super T> listener) {
+        this.listener = listener;
         this.method = method;
         this.request = request;
         this.parser = parser;
@@ -43,10 +61,6 @@ final class PendingQuery<T extends MessageLite> {
 
     MessageLite request(long session) {
         return request.apply(session);
-    }
-
-    void heard(T reply) {
-        heard.accept(reply);
     }
 
     void failed(FsException reason) {

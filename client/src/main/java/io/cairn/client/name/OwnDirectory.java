@@ -37,13 +37,17 @@ final class OwnDirectory {
         }
 
         Entry linked() {
-            return new Entry(inode, type, false, untold);
+            return new Entry(inode, type, false, null); // others may change it from now on
         }
 
-        /** It has another name since then, as the MDS does it. */
-        Entry renamed(Timespec time) {
-            if (untold == null || isDirectory()) { // those of a directory it has itself
-                return told();
+        /**
+         * It has another name since then, as the MDS does it.
+         *
+         * @param noted whether who asks for its attributes is told of that otherwise
+         */
+        Entry renamed(Timespec time, boolean noted) {
+            if (untold == null || noted) {
+                return this;
             }
             Timespec ctime = Times.after(untold.getCtime(), time);
             return new Entry(inode, type, only, untold.toBuilder().setCtime(ctime).build());

@@ -558,9 +558,10 @@ public final class OwnNames {
      * directories only within theirs: elsewhere it might be below itself.
      *
      * @param inode what has the name, by {@link #only}
+     * @param noted whether the inode's ctime is noted by the caller
      * @return null where it must be renamed as usual
      */
-    public @Nullable PendingMutation rename(Mutation mutation, long inode) {
+    public @Nullable Renamed rename(Mutation mutation, long inode, boolean noted) {
         if (meta.mutationsOutstanding() > MAX_UNTOLD) {
             return null;
         }
@@ -591,7 +592,8 @@ public final class OwnNames {
             }
             pending = queued;
             names += out.remove(from.name);
-            names += in.put(to.name, entry.renamed(time));
+            boolean itself = noted || renamed != null; // a directory has its own
+            names += in.put(to.name, entry.renamed(time, itself));
             if (renamed == null) {
                 places.put(inode, to);
             } else {
@@ -608,11 +610,40 @@ public final class OwnNames {
             untold.put(inode, told);
         }
         meters.nameAnswered();
-        var _ =
-                pending.answer()
-                        .whenComplete(
-                                (result, thrown) -> renamed(from, to, inode, told, result, thrown));
-        return pending;
+        return new Renamed(from, to, inode, pending, told);
+    }
+
+    /** A rename that was answered, and is on its way. */
+    public final class Renamed {
+        private final Place from;
+        private final Place to;
+        private final long inode;
+        private final PendingMutation pending;
+        private final CompletableFuture<Void> told;
+
+        private Renamed(
+                Place from,
+                Place to,
+                long inode,
+                PendingMutation pending,
+                CompletableFuture<Void> told) {
+            this.from = from;
+            this.to = to;
+            this.inode = inode;
+            this.pending = pending;
+            this.told = told;
+        }
+
+        public PendingMutation pending() {
+            return pending;
+        }
+
+        /** Once, without any monitor: what becomes of it is noted. */
+        public void follow() {
+            var _ =
+                    pending.answer()
+                            .whenComplete((result, thrown) -> renamed(this, result, thrown));
+        }
     }
 
     private static void moved(
@@ -642,18 +673,14 @@ public final class OwnNames {
     }
 
     private void renamed(
-            Place from,
-            Place to,
-            long inode,
-            CompletableFuture<Void> told,
-            @Nullable MutationResult result,
-            @Nullable Throwable thrown) {
+            Renamed renamed, @Nullable MutationResult result, @Nullable Throwable thrown) {
         @Nullable FsException failure = Results.failure(result, thrown);
+        long inode = renamed.inode;
         synchronized (this) {
-            told(inode, told);
+            told(inode, renamed.told);
             if (failure != null) {
-                lost(from.directory, from.name, failure);
-                lost(to.directory, to.name, failure);
+                lost(renamed.from.directory, renamed.from.name, failure);
+                lost(renamed.to.directory, renamed.to.name, failure);
                 places.remove(inode);
                 @Nullable OwnDirectory itself = directories.get(inode);
                 if (itself != null) {
@@ -663,9 +690,9 @@ public final class OwnNames {
             noteAny();
         }
         if (failure != null) {
-            said("renamed", from.directory, from.name, failure);
+            said("renamed", renamed.from.directory, renamed.from.name, failure);
         }
-        Async.finish(told);
+        Async.finish(renamed.told);
     }
 
     // ---- attributes of the directory itself ---------------------------------

@@ -125,7 +125,8 @@ public final class FakeReadOpens {
 
     /** The number of the open, 0 where there is none. */
     long openFound(LookupRequest lookup, Attr found) {
-        if (lookup.getOpenNumber() == 0 || !Mode.isRegular(found.getMode())) {
+        boolean open = isOpen(lookup.getLeaseSession(), found.getInode());
+        if (lookup.getOpenNumber() == 0 || open || !Mode.isRegular(found.getMode())) {
             return 0;
         }
         try {

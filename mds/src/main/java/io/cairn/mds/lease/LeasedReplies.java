@@ -164,8 +164,13 @@ public final class LeasedReplies {
         return lent.build();
     }
 
+    /** Whether such attributes are lent to the session, if they are lent to anybody. */
+    public boolean lends(long session, Attr attr) {
+        return !written.isWrittenBeside(session, attr);
+    }
+
     private Attr.Builder attributes(Attr attr, Loan loan) {
-        return written.isWrittenBeside(loan.session(), attr) ? attr.toBuilder() : lent(attr, loan);
+        return lends(loan.session(), attr) ? lent(attr, loan) : attr.toBuilder();
     }
 
     private static Attr.Builder lent(Attr attr, Loan loan) {

@@ -91,10 +91,14 @@ final class Queries {
     void handle(Method method, RpcRequest request, long startNanos) {
         Query query = new Query(method, request, startNanos);
         query.parse();
-        ask(query);
+        ask(query, true);
     }
 
-    private void ask(Query query) {
+    /**
+     * @param first whether it was not read before: only then it may open what it finds. Later its
+     *     session may have opened and closed the file since, with greater numbers
+     */
+    private void ask(Query query, boolean first) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
             query.refuse(refusal);
@@ -104,8 +108,12 @@ final class Queries {
         long since = leases.begin();
         delegations.reading(query.look);
         query.read();
+        ReadOpenRequests.@Nullable Found opened = first ? query.open() : null;
         if (delegations.waits(query.asked, query.reply, request.peer(), query.look, query)
                 || sizes.waits(query.asked, query.reply, request.peer(), query.look, query)) {
+            if (opened != null) {
+                opened.takeBack(); // it is read anew, and may find something else
+            }
             return;
         }
         if (!leases.waits(query.asked, query.reply, request.peer(), query)) {
@@ -123,9 +131,6 @@ final class Queries {
         private @Nullable MessageLite asked;
         private @Nullable MessageLite reply;
         private RpcStatus failure = RpcStatus.OK;
-
-        /** What it has opened; its session hears of that with the answer, or not at all. */
-        private ReadOpenRequests.@Nullable Found opened;
 
         Query(Method method, RpcRequest request, long startNanos) {
             this.method = method;
@@ -145,35 +150,28 @@ final class Queries {
             if (asked == null) {
                 return;
             }
-            takeBack();
             try {
                 reply = answer(asked);
-                if (asked instanceof LookupRequest lookup && reply instanceof LookupReply found) {
-                    reply = opened(lookup, found);
-                }
             } catch (FsException e) {
                 reply = null;
                 failure = refused(e);
             }
         }
 
-        private LookupReply opened(LookupRequest lookup, LookupReply found) {
-            ReadOpenRequests.Found now = opens.open(lookup, found.getAttr());
-            opened = now;
-            return now == null
-                    ? found
-                    : LookupReply.newBuilder()
-                            .setAttr(now.attr())
-                            .setOpened(lookup.getOpenNumber())
-                            .build();
-        }
-
-        private void takeBack() {
-            ReadOpenRequests.Found before = opened;
-            opened = null;
-            if (before != null) {
-                before.takeBack();
+        /** Opens what it has found, if it is to. */
+        ReadOpenRequests.@Nullable Found open() {
+            if (!(asked instanceof LookupRequest lookup) || !(reply instanceof LookupReply found)) {
+                return null;
             }
+            ReadOpenRequests.@Nullable Found opened = opens.open(lookup, found.getAttr());
+            if (opened != null) {
+                reply =
+                        LookupReply.newBuilder()
+                                .setAttr(opened.attr())
+                                .setOpened(lookup.getOpenNumber())
+                                .build();
+            }
+            return opened;
         }
 
         private static RpcStatus refused(FsException why) {
@@ -182,7 +180,7 @@ final class Queries {
 
         @Override
         public void again() {
-            rereads.run(method, request, startNanos, () -> ask(this));
+            rereads.run(method, request, startNanos, () -> ask(this, false));
         }
 
         void lend(long since) {
@@ -206,7 +204,6 @@ final class Queries {
 
         @Override
         public void refuse(RpcStatus status) {
-            takeBack();
             request.fail(status);
             metrics.request(method, startNanos, false);
         }

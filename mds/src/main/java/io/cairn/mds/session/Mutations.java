@@ -283,6 +283,10 @@ public final class Mutations {
 
     /** A program may have been told that it was done: then it is not refused for want of space. */
     private boolean isPromised(Mutation m, long session) {
+        if (m.hasRename()) {
+            return delegations.mayBeOf(session, m.getRename().getParent())
+                    && delegations.mayBeOf(session, m.getRename().getNewParent());
+        }
         long inode = m.getOwnInode() != 0 ? InodeIds.directory(m) : m.getSetAttr().getInode();
         return inode != 0 && delegations.mayBeOf(session, inode);
     }

@@ -87,7 +87,7 @@ public final class ReadOpenRequests {
             request.fail(refusal);
             return false;
         }
-        ReadOpens.Opened opened = noted(r);
+        ReadOpens.Opened opened = opens.open(r.getSession(), round(r), r.getInode(), r.getNumber());
         @Nullable Attr attr = null;
         RpcStatus failure = OTHER_ROUND;
         switch (opened) {
@@ -190,7 +190,7 @@ public final class ReadOpenRequests {
         var _ =
                 opens.close(
                         r.getSession(),
-                        new Round(r.getTerm(), r.getRound()),
+                        round(r),
                         List.of(
                                 ReadOpen.newBuilder()
                                         .setInode(r.getInode())
@@ -202,12 +202,10 @@ public final class ReadOpenRequests {
     public final class Found {
         private final OpenForReadingRequest opened;
         private final Attr attr;
-        private final boolean isNew;
 
-        private Found(OpenForReadingRequest opened, Attr attr, boolean isNew) {
+        private Found(OpenForReadingRequest opened, Attr attr) {
             this.opened = opened;
             this.attr = attr;
-            this.isNew = isNew;
         }
 
         /** As it was once the file was open. */
@@ -217,20 +215,19 @@ public final class ReadOpenRequests {
 
         /** Its session is not told. */
         public void takeBack() {
-            if (isNew) {
-                ReadOpenRequests.this.takeBack(opened);
-            }
+            ReadOpenRequests.this.takeBack(opened);
         }
     }
 
     /**
-     * Opens what a look-up has found, if that wants it.
+     * Opens what a look-up has found, if that wants it, and the session has not.
      *
-     * @return null where it is not open then
+     * @return null where it is not open by this
      */
     public @Nullable Found open(LookupRequest lookup, Attr found) {
         if (lookup.getOpenNumber() == 0
                 || !Mode.isRegular(found.getMode())
+                || !leases.lends(lookup.getLeaseSession(), found)
                 || refusal(lookup.getLeaseSession()) != null) {
             return null;
         }
@@ -242,24 +239,19 @@ public final class ReadOpenRequests {
                         .setInode(found.getInode())
                         .setNumber(lookup.getOpenNumber())
                         .build();
-        ReadOpens.Opened opened = noted(r);
-        boolean isNew = opened == ReadOpens.Opened.NEW;
-        if (!isNew && opened != ReadOpens.Opened.AGAIN) {
+        if (!opens.openFound(r.getSession(), round(r), r.getInode(), r.getNumber())) {
             return null;
         }
         try {
-            return new Found(r, readable(r, !isNew), isNew);
+            return new Found(r, readable(r, false));
         } catch (FsException e) { // it was removed meanwhile
-            if (isNew) {
-                takeBack(r);
-            }
+            takeBack(r);
             return null;
         }
     }
 
-    private ReadOpens.Opened noted(OpenForReadingRequest r) {
-        return opens.open(
-                r.getSession(), new Round(r.getTerm(), r.getRound()), r.getInode(), r.getNumber());
+    private static Round round(OpenForReadingRequest r) {
+        return new Round(r.getTerm(), r.getRound());
     }
 
     public boolean close(RpcRequest request) {

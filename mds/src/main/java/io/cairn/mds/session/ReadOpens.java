@@ -148,6 +148,20 @@ public final class ReadOpens implements StateListener {
     }
 
     /**
+     * The same for a look-up, of which nobody hears where the session has the file open already:
+     * that stays as it is.
+     *
+     * @return whether it is open by this
+     */
+    synchronized boolean openFound(long session, Round round, long inode, long number) {
+        @Nullable Session of = inRound(session, round);
+        return of != null
+                && !of.numbers.containsKey(inode)
+                && of.numbers.size() < maxOfASession
+                && put(of, inode, number);
+    }
+
+    /**
      * Those that were opened again since stay open.
      *
      * @return false for one of another round, which changes nothing

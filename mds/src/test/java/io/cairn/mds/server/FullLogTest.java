@@ -11,6 +11,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.RenameOp;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
@@ -49,6 +50,17 @@ final class FullLogTest {
 
     private final Random random = new Random(SEED);
 
+    private static Mutation rename(long from, String name, long to, String newName) {
+        return TestSession.mutation()
+                .setRename(
+                        RenameOp.newBuilder()
+                                .setParent(from)
+                                .setName(ByteString.copyFromUtf8(name))
+                                .setNewParent(to)
+                                .setNewName(ByteString.copyFromUtf8(newName)))
+                .build();
+    }
+
     @Test
     void belowTheSoftLimitDeletionsAreTakenAndBelowTheHardOneTheServerStops() throws Exception {
         String settings =
@@ -68,6 +80,14 @@ final class FullLogTest {
             TestSession.inode(session.mutate(TestSession.mkdir("kept")));
             MutationResult own = session.mutate(TestSession.create("own", true));
             assertThat(own.getDelegation()).isEqualTo(1);
+            Mutation.Builder opened = TestSession.mkdir("mine").toBuilder();
+            opened.getMkdirBuilder().setOpen(true);
+            MutationResult mine = session.mutate(opened.build());
+            assertThat(mine.getDelegation()).isEqualTo(1);
+            long parent = mine.getAttr().getInode();
+            Mutation.Builder within = TestSession.create("a", false).toBuilder();
+            within.getCreateBuilder().setParent(parent);
+            TestSession.inode(session.mutate(within.build()));
 
             disk.leaveFree(28 * MIB);
             awaitErrno(session, Errno.ENOSPC);
@@ -80,6 +100,11 @@ final class FullLogTest {
             assertThat(errno(session.mutate(TestSession.chmod(own.getAttr().getInode(), 0600))))
                     .as("its program was told that it is done")
                     .isEqualTo(Errno.OK);
+            assertThat(errno(session.mutate(rename(parent, "a", parent, "b"))))
+                    .as("so was one that has renamed where names are delegated to it")
+                    .isEqualTo(Errno.OK);
+            assertThat(errno(session.mutate(rename(parent, "b", TestSession.ROOT, "b"))))
+                    .isEqualTo(Errno.ENOSPC);
             assertThat(errno(session.mutate(TestSession.unlink("gone")))).isEqualTo(Errno.OK);
             assertThat(errno(session.mutate(TestSession.open(file)))).isEqualTo(Errno.OK);
             assertThat(errno(session.mutate(TestSession.truncate(file, 0)))).isEqualTo(Errno.OK);

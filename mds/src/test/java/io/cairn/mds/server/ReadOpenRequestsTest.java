@@ -101,6 +101,23 @@ final class ReadOpenRequestsTest {
         }
     }
 
+    /** Whoever has the file open does not hear of the look-up's number, and closes with his own. */
+    @Test
+    void whatTheSessionHasOpenStaysAsItIs() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            TestSession reader = new TestSession(group, true);
+            TestSession other = new TestSession(group);
+            reader.reclaim(1, 0).get();
+            long before = inodes(group);
+            long f = file(other, "f");
+            reader.openForReading(1, f, 5).get();
+            assertThat(reader.lookup(reader.opening("f", 1, 10)).getOpened()).isZero();
+            assertThat(errno(other.mutate(TestSession.unlink("f")))).isEqualTo(Errno.OK);
+            reader.closeForReading(1, f, 5).get();
+            awaitInodes(group, before);
+        }
+    }
+
     @Test
     void itOpensNothingElse() throws Exception {
         try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {

@@ -44,7 +44,7 @@ import java.util.concurrent.CompletableFuture;
 
 /** A client session under test, which numbers its mutations. */
 final class TestSession {
-    private static final long ROOT = 1;
+    static final long ROOT = 1;
 
     final TestGroup group;
     final OpenSessionReply opened;
