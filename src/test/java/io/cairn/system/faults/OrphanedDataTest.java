@@ -67,6 +67,12 @@ class OrphanedDataTest {
             }
 
             try (Churn _ = new Churn(cluster)) {
+                // Not before the mount has used up the range of ids that they are of.
+                await().until(() -> {
+                    scrub(cluster);
+                    assertThat(orphans).containsAll(listed(cluster).keySet());
+                    return listed(cluster).size() == ORPHANS;
+                });
                 for (int round = 0; round < 2; round++) {
                     scrub(cluster);
                     assertThat(listed(cluster).keySet()).isEqualTo(orphans);
