@@ -13,8 +13,8 @@ it quick test crash sim soak: export CAIRN_NO_BUILD := 1
 MINUTES ?= 10
 SEEDS ?= 300
 # Which part of the system tests `test` has beside those that it always has, or all. By the commit, so that CI comes to each.
-PARTS := 1 2 3 4 5 6 7 8
-PART ?= $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % $(words $(PARTS)) + 1)))
+TEST_PARTS := 1 2 3 4 5 6 7 8
+PART ?= $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % $(words $(TEST_PARTS)) + 1)))
 STORE_SEEDS ?= 4
 
 .PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks bench-apply docs package image clean
@@ -58,9 +58,9 @@ quick: can-mount
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests. Two modules
 # side by side: tests of elections mostly wait. What fails is run again, with the same seed, and named: see CONTRIBUTING.md.
 test: can-mount
-	@part=$(PART); case " $(PARTS) all " in *" $$part "*) ;; *) echo "PART=$$part: one of $(PARTS), or all" >&2; exit 2 ;; esac; \
-	others=$$([ $$part = all ] || printf ',part-%s' $(PARTS) | sed "s/,part-$$part//"); \
-	echo "System tests: part $$part of $(PARTS) (make test PART=all has them all)"; \
+	@part=$(PART); case " $(TEST_PARTS) all " in *" $$part "*) ;; *) echo "PART=$$part: one of $(TEST_PARTS), or all" >&2; exit 2 ;; esac; \
+	others=$$([ $$part = all ] || printf ',part-%s' $(TEST_PARTS) | sed "s/,part-$$part//"); \
+	echo "System tests: part $$part of $(TEST_PARTS) (make test PART=all has them all)"; \
 	$(MVN) -T 2 -Dskip.system=false -DexcludedGroups="$${others#,}" -Dsurefire.rerunFailingTestsCount=1 -Dsurefire.failOnFlakeCount=3 spotless:check verify $(SHOW)
 
 # These live for long: with everything the JVM has.
