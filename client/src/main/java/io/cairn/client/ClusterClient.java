@@ -162,7 +162,10 @@ final class ClusterClient implements CairnClient {
         }
         return Async.then(
                 names.ready(parent, request.getName()),
-                nothing -> Async.then(services.meta().lookUp(request, deadline()), this::current));
+                nothing ->
+                        Async.then(
+                                services.meta().lookUp(request, services.metadataDeadline()),
+                                this::current));
     }
 
     /** With the attributes that the inode has here: the MDS may not have all yet. */
@@ -278,7 +281,7 @@ final class ClusterClient implements CairnClient {
                 method,
                 session -> request.apply(meta.leases().session(session)),
                 parser,
-                deadline());
+                services.metadataDeadline());
     }
 
     /**
@@ -769,15 +772,11 @@ final class ClusterClient implements CairnClient {
     }
 
     private PendingMutation pending(Mutation mutation) {
-        return services.meta().mutate(mutation, deadline());
+        return services.meta().mutate(mutation, services.metadataDeadline());
     }
 
     private PendingMutation pending(Mutation mutation, OwnNames.Change change) {
-        return change.queue(mutation, deadline());
-    }
-
-    private long deadline() {
-        return System.nanoTime() + services.metadataNanos();
+        return change.queue(mutation, services.metadataDeadline());
     }
 
     private <T extends MessageLite, R> CompletableFuture<R> ask(
@@ -797,7 +796,10 @@ final class ClusterClient implements CairnClient {
             Parser<T> parser,
             Function<? super T, ? extends R> use) {
         return timed(
-                op, Async.map(services.meta().query(method, request, parser, deadline()), use));
+                op,
+                Async.map(
+                        services.meta().query(method, request, parser, services.metadataDeadline()),
+                        use));
     }
 
     private <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {

@@ -245,7 +245,7 @@ public final class Appends {
                                                 .setWaitMillis(millis)
                                                 .build(),
                                 AwaitAppendReply.parser(),
-                                System.nanoTime() + services.metadataNanos())
+                                services.metadataDeadline())
                         .whenComplete((reply, thrown) -> {
                             if (thrown != null) {
                                 refused(state, number, Async.failure(thrown));

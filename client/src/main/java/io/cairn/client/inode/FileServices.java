@@ -30,4 +30,9 @@ public record FileServices(
         long attrFreshNanos) {
     /** In how many sessions an operation is begun, each after the end of the one before. */
     static final int MAX_TURNS = 8;
+
+    /** By when a metadata operation that begins now has to be over, by {@link System#nanoTime}. */
+    public long metadataDeadline() {
+        return System.nanoTime() + metadataNanos;
+    }
 }

@@ -156,7 +156,7 @@ final class LockOp implements LockCall {
                                                                 .setLock(wanted)
                                                                 .setWaits(wait))
                                                 .build(),
-                                        System.nanoTime() + services.metadataNanos(),
+                                        services.metadataDeadline(),
                                         state.session().id());
             }
         }

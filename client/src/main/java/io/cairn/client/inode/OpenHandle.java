@@ -387,7 +387,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
                                                                 .setSession(session))
                                                 .build(),
                                 TestLockReply.parser(),
-                                System.nanoTime() + services.metadataNanos()),
+                                services.metadataDeadline()),
                 reply ->
                         reply.hasConflict()
                                 ? Optional.of(shown(reply.getConflict()))

@@ -127,9 +127,7 @@ public final class Opens {
         PendingReadOpen pending =
                 services.meta()
                         .openForReading(
-                                state.inode(),
-                                !state.unconfirmed(),
-                                System.nanoTime() + services.metadataNanos());
+                                state.inode(), !state.unconfirmed(), services.metadataDeadline());
         var _ =
                 pending.answer()
                         .whenComplete((attr, thrown) -> {
@@ -223,8 +221,7 @@ public final class Opens {
             return future;
         }
         OwnNames.Change change = names.change().of(create.getParent(), create.getName());
-        PendingMutation pending =
-                change.queue(mutation, System.nanoTime() + services.metadataNanos());
+        PendingMutation pending = change.queue(mutation, services.metadataDeadline());
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
@@ -288,8 +285,7 @@ public final class Opens {
     }
 
     private PendingMutation mutate(Mutation mutation) {
-        long deadline = System.nanoTime() + services.metadataNanos();
-        return services.meta().mutate(mutation, deadline);
+        return services.meta().mutate(mutation, services.metadataDeadline());
     }
 
     private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {

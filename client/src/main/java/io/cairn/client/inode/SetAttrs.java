@@ -61,7 +61,7 @@ public final class SetAttrs {
         private final @Nullable InodeState state;
         private final SetAttrOp change;
         private final Mutation mutation;
-        private final long deadlineNanos = System.nanoTime() + services.metadataNanos();
+        private final long deadlineNanos = services.metadataDeadline();
         private final CompletableFuture<Attr> future = new CompletableFuture<>();
         private long writesBefore;
         private long changesBefore;

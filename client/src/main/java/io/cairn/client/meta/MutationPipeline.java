@@ -96,9 +96,21 @@ final class MutationPipeline {
      * @return false where it was not queued
      */
     boolean addLazily(PendingMutation pending, BooleanSupplier still) {
+        return addLazily(pending, still, false);
+    }
+
+    /** The same for a change of attributes, which may go into one of the same file that waits. */
+    boolean addOrMerge(PendingMutation change, BooleanSupplier still) {
+        return addLazily(change, still, true);
+    }
+
+    private boolean addLazily(PendingMutation pending, BooleanSupplier still, boolean merges) {
         synchronized (calls.lock) {
             if (whyNot(pending) != null || !still.getAsBoolean()) {
                 return false;
+            }
+            if (merges && queue.merge(pending)) {
+                return true; // that one is sent soon, or waits for room
             }
             queue.add(pending);
             if (!pumpsSoon) {
@@ -106,14 +118,6 @@ final class MutationPipeline {
                 calls.later(LAZY_NANOS, this::hurry);
             }
             return true;
-        }
-    }
-
-    /** The same for a change of attributes, which may go into one of the same file that waits. */
-    boolean addOrMerge(PendingMutation change, BooleanSupplier still) {
-        synchronized (calls.lock) {
-            boolean merged = whyNot(change) == null && still.getAsBoolean() && queue.merge(change);
-            return merged || addLazily(change, still);
         }
     }
 
